@@ -1,0 +1,1 @@
+"""Acquisition functions, one formula a file: upper confidence bound, pure exploration, hypervolume, trust region."""

@@ -1,0 +1,117 @@
+"""The Gaussian-process bandit on arrays: fit once, then pick point after point (docs/algorithm.md §2 to §7).
+
+Both functions are pure and jit-compile to one program per padded size; both vmap over a leading axis of studies.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from photinus.engine import firefly
+from photinus.engine.acquisition import hypervolume
+from photinus.engine.acquisition.pure_exploration import pure_exploration, threshold
+from photinus.engine.acquisition.trust_region import constrain, trust_region
+from photinus.engine.acquisition.ucb import upper_confidence_bound
+from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, Observations, Scalar
+from photinus.engine.features import Domain
+from photinus.engine.firefly import FireflySettings
+from photinus.engine.gp.fit import Fit, fit
+from photinus.engine.gp.kernel import Hyperparameters
+from photinus.engine.gp.posterior import condition
+from photinus.engine.warping import Warping, warp
+
+
+class BanditSettings(NamedTuple):
+    """Constants of one preset; paper, App. B. Hashable: a program is compiled for each."""
+
+    ucb_coefficient: float = 1.8  # √β
+    explore_coefficient: float = 0.5  # √β_e
+    penalty_coefficient: float = 10.0  # ρ
+    num_weights: int = 1000
+    search: FireflySettings = FireflySettings()
+
+
+class Model(NamedTuple):
+    """Fitted hyperparameters, and the warping of each metric."""
+
+    fit: Fit
+    warping: Warping  # leading axis: metrics
+
+
+class Pick(NamedTuple):
+    """One point and what was known of it when it was picked."""
+
+    features: Features  # (1, Dc), (1, Dk)
+    score: Scalar
+    mu: Float[Array, " M"]  # in warped units
+    sigma: Scalar
+    radius: Scalar
+    has_trust_region: Bool[Array, ""]
+    jitter: Scalar
+    num_evaluations: Int[Array, ""]
+
+
+def warp_metrics(observations: Observations) -> tuple[Float[Array, "N M"], Warping]:
+    """Warp every metric on its own."""
+    return jax.vmap(warp, in_axes=(1, None, None), out_axes=(1, 0))(
+        observations.labels, observations.is_feasible, observations.is_completed
+    )
+
+
+def fit_model(key: Key, observations: Observations) -> Model:
+    """Fit the hyperparameters to the completed trials."""
+    y, warping = warp_metrics(observations)
+    return Model(fit(key, observations.features, y, observations.is_completed), warping)
+
+
+def pick(
+    key: Key,
+    observations: Observations,
+    domain: Domain,
+    hyper: Hyperparameters,
+    explores: Bool[Array, ""],
+    *,
+    max_categories: int,
+    settings: BanditSettings,
+) -> Pick:
+    """Maximise the acquisition: pure exploration if `explores`, else the upper confidence bound.
+
+    Several metrics make the bound a hypervolume improvement, and there is no trust region then.
+    """
+    key_search, key_weights = jax.random.split(key)
+    y, _ = warp_metrics(observations)
+    num_metrics = y.shape[1]
+    posterior = condition(hyper, observations, y)
+    region = trust_region(observations, domain, is_enabled=num_metrics == 1)
+    tau = threshold(posterior.predict(observations.features), observations.is_real, settings.ucb_coefficient)
+    directions = hypervolume.scalarisation(key_weights, y, observations.is_completed, settings.num_weights)
+
+    def score(x: Features) -> Float[Array, " T"]:
+        at = posterior.predict(x)
+        bound = upper_confidence_bound(at.mu, at.sigma_visited, settings.ucb_coefficient)
+        promise = bound[:, 0] if num_metrics == 1 else hypervolume.improvement(bound, directions)
+        unknown = pure_exploration(at, tau, settings.explore_coefficient, settings.penalty_coefficient)
+        return constrain(region, x.continuous, jnp.where(explores, unknown, promise))
+
+    seeds, is_seed = _latest(observations, settings.search)
+    best = firefly.maximise(key_search, score, domain, max_categories, seeds, is_seed, settings.search)
+    at = posterior.predict(best.features)
+    return Pick(
+        features=best.features,
+        score=best.score,
+        mu=at.mu[0],
+        sigma=at.sigma[0],
+        radius=region.radius,
+        has_trust_region=region.is_active,
+        jitter=posterior.jitter,
+        num_evaluations=best.num_evaluations,
+    )
+
+
+def _latest(observations: Observations, settings: FireflySettings) -> tuple[Features, Array]:
+    """Latest completed trials, newest first, to seed the pool with."""
+    features = observations.features
+    count = firefly.num_seeded(features.continuous.shape[1] + features.categorical.shape[1], settings)
+    row = jnp.sum(observations.is_completed) - 1 - jnp.arange(count)
+    return jax.tree.map(lambda v: v[jnp.maximum(row, 0)], features), row >= 0

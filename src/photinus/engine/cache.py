@@ -1,0 +1,221 @@
+"""Compiled programs, in memory and on disk, so that only the first process ever waits for the compiler.
+
+A program is a pure function of arrays, compiled once per set of shapes. On disk it is keyed by everything that
+could change what it computes: versions, the engine's own source, the device, the processor's features, shapes and
+settings. The folder is the user's alone (mode 0700, owner checked), because loading a program runs code.
+"""
+
+import contextlib
+import functools
+import hashlib
+import logging
+import os
+import pathlib
+import pickle
+import platform
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import jax
+import numpy as np
+import scipy
+from jax.experimental import serialize_executable
+
+FOLDER_VARIABLE = "PHOTINUS_CACHE_DIR"  # "off" keeps programs in memory only
+MAX_FILES = 400  # ours: about half a gigabyte; the ones longest unused go first
+_DIGEST_SIZE = 32
+
+log = logging.getLogger("photinus")
+
+
+class Program:
+    """A pure function of arrays that compiles at most once per shape, also with several threads asking."""
+
+    def __init__(self, name: str, function: Callable[..., Any], settings: Hashable = None) -> None:
+        self.name = name
+        self._function = function
+        self._settings = settings
+        self._compiled: dict[Hashable, Future[Callable[..., Any]]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, *args: Any, device: str = "cpu") -> Any:
+        """Run on arrays; compiles first where these shapes are new."""
+        with engine_context(device):
+            return self._get(args, device).result()(*args)
+
+    def prepare(self, *args: Any, device: str = "cpu") -> None:
+        """Compile for arguments of these shapes in the background, while the caller does something else."""
+        # Not a daemon: a thread inside the compiler must not be cut off when the interpreter exits.
+        if _signature(args, device) not in self._compiled:
+            threading.Thread(target=self._prepare, args=(args, device), daemon=False).start()
+
+    def _prepare(self, args: Any, device: str) -> None:
+        with engine_context(device):
+            self._get(args, device)
+
+    def _get(self, args: Any, device: str) -> Future[Callable[..., Any]]:
+        signature = _signature(args, device)
+        with self._lock:
+            future = self._compiled.get(signature)
+            if future is not None:
+                return future
+            future = self._compiled[signature] = Future()
+        try:
+            key = _digest(repr((self.name, self._settings, signature)))
+            future.set_result(load(key) or self._compile(args, key))
+        except BaseException as error:
+            del self._compiled[signature]  # the next call tries again
+            future.set_exception(error)
+        return future
+
+    def _compile(self, args: Any, key: str) -> Callable[..., Any]:
+        shapes = jax.tree.map(lambda v: jax.ShapeDtypeStruct(np.shape(v), np.asarray(v).dtype), args)
+        compiled = jax.jit(self._function).lower(*shapes).compile()
+        save(key, compiled)
+        return compiled
+
+
+@contextlib.contextmanager
+def engine_context(device: str = "cpu") -> Iterator[None]:
+    """Double precision on one device, for this thread and this call only."""
+    with jax.enable_x64(True), jax.default_device(_device(device)):
+        yield
+
+
+@functools.cache
+def _device(kind: str) -> Any:
+    """First device of a kind. Asking for the CPU must not make JAX seize a GPU's memory on the side."""
+    name = "XLA_PYTHON_CLIENT_PREALLOCATE"
+    before = os.environ.get(name)
+    os.environ.setdefault(name, "false")
+    try:
+        return jax.devices(kind)[0]
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+
+
+def load(key: str) -> Callable[..., Any] | None:
+    """Program of that key from disk; None if there is none, or none that can be trusted to be whole."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    path = folder / key
+    try:
+        content = path.read_bytes()
+        digest, payload = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
+        if hashlib.sha256(payload).digest() != digest:
+            raise ValueError("checksum does not match")
+        _initialise_lapack()
+        program = serialize_executable.deserialize_and_load(*pickle.loads(payload))
+        os.utime(path)
+    except FileNotFoundError:
+        return None
+    except Exception as error:
+        log.warning("compiled program %s cannot be loaded (%s); compiling it again", path, error)
+        return None
+    return program
+
+
+def save(key: str, compiled: Any) -> None:
+    """Keep a program for other processes; a full or read-only disk costs them time, nothing else."""
+    folder = cache_folder()
+    if folder is None:
+        return
+    try:
+        payload = pickle.dumps(serialize_executable.serialize(compiled))
+        handle, temporary = tempfile.mkstemp(dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(payload).digest() + payload)
+            os.replace(temporary, folder / key)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        _prune(folder)
+    except Exception as error:
+        log.warning("compiled program cannot be kept in %s: %s", folder, error)
+
+
+def cache_folder() -> pathlib.Path | None:
+    """Folder for programs, made if missing; None if switched off or not the user's alone."""
+    configured = os.environ.get(FOLDER_VARIABLE)
+    if configured == "off":
+        return None
+    folder = pathlib.Path(configured) if configured else _default_folder()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+    except OSError as error:
+        _warn_once(
+            f"no programs are kept: {folder} cannot be used ({error}); set {FOLDER_VARIABLE} to another folder"
+        )
+        return None
+    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+        _warn_once(
+            f"no programs are kept: {folder} must belong to you and be writable by nobody else; "
+            f"run `chmod 700` on it or set {FOLDER_VARIABLE} to another folder"
+        )
+        return None
+    return folder
+
+
+def _default_folder() -> pathlib.Path:
+    home = pathlib.Path.home()
+    if sys.platform == "win32":
+        return pathlib.Path(os.environ.get("LOCALAPPDATA", home)) / "photinus" / "programs"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "photinus"
+    return pathlib.Path(os.environ.get("XDG_CACHE_HOME", home / ".cache")) / "photinus"
+
+
+def _prune(folder: pathlib.Path) -> None:
+    files = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)
+    for path in files[: max(len(files) - MAX_FILES, 0)]:
+        path.unlink(missing_ok=True)
+
+
+@functools.cache
+def _warn_once(message: str) -> None:
+    log.warning(message)
+
+
+@functools.cache
+def _initialise_lapack() -> None:
+    """JAX looks up LAPACK's addresses when it lowers a program; one that comes from disk crashes without them."""
+    jax.jit(jax.numpy.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), np.float64))
+
+
+def _signature(args: Any, device: str) -> Hashable:
+    leaves, tree = jax.tree.flatten(args)
+    return tuple((np.shape(v), np.asarray(v).dtype.str) for v in leaves), str(tree), device
+
+
+def _digest(program: str) -> str:
+    parts = (program, _machine(), _source(), jax.__version__, np.__version__, scipy.__version__, sys.version)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@functools.cache
+def _machine() -> str:
+    """Everything about the machine that compiled code may depend on."""
+    features = platform.processor()
+    with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
+        features = "\n".join(
+            sorted({line for line in file if line.startswith(("flags", "Features", "model name"))})
+        )
+    kinds = [f"{d.platform} {d.device_kind}" for d in jax.devices()]
+    return f"{platform.machine()} {os.cpu_count()} {kinds} {features} {os.environ.get('XLA_FLAGS')}"
+
+
+@functools.cache
+def _source() -> str:
+    """Digest of the engine's source: a changed engine never runs an old program."""
+    digest = hashlib.sha256()
+    for path in sorted(pathlib.Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,18 @@
+"""Presets: every constant of an algorithm that is a choice, with its source."""
+
+from typing import NamedTuple
+
+from photinus.engine.bandit import BanditSettings
+
+
+class Preset(NamedTuple):
+    """Constants of the Gaussian-process bandit above the numerics."""
+
+    settings: BanditSettings = BanditSettings()
+    overwrite_probability: float = 0.1  # paper, App. B: q, explore although there is new data
+    num_seeds: int = 1  # paper, §3.8: the centre
+    num_seeds_multi_objective: int = 10  # paper, App. B; the centre is one of them
+
+
+PAPER = Preset()
+DEFAULT = PAPER  # until something better is measured

@@ -1,0 +1,157 @@
+"""The Gaussian-process bandit for one study: seed, fit, pick, explain (docs/algorithm.md).
+
+A pure function of problem, trials, count and seed. Whatever it knows of the past is in the trials.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from photinus.engine import bandit
+from photinus.engine.arrays import Array, Observations
+from photinus.engine.bandit import BanditSettings, Model, Pick
+from photinus.engine.cache import Program
+from photinus.engine.designers.constants import PAPER, Preset
+from photinus.engine.designers.reasons import explain, quantiles
+from photinus.engine.designers.snapshot import Snapshot
+from photinus.engine.features import Domain, Features
+from photinus.engine.gp.kernel import Hyperparameters
+from photinus.engine.gp.posterior import Prediction, condition
+from photinus.engine.padding import next_size, padded_size
+from photinus.problem import Problem
+from photinus.trial import Suggestion, Trial
+
+FIT, PICK = 0, 1  # purposes of random keys
+PREPARE_AHEAD = 4  # ours: compile the next padded size when so few rows are left in this one
+QUERY_BATCH = 256  # ours: points predicted at once
+
+
+def suggest(
+    problem: Problem, trials: Sequence[Trial], count: int, seed: int, *, preset: Preset = PAPER
+) -> list[Suggestion]:
+    """Seeds first; then fit once and pick one point after another, each pending for the next."""
+    study = Snapshot(problem, trials, seed, preset)
+    suggestions = study.take_seeds(count)
+    num_picks = count - len(suggestions)
+    size = padded_size(study.num_rows + max(num_picks, 1))
+    if num_picks:
+        prepare_pick(study, size)
+        model = fit(study, size)
+        suggestions += [pick(study, model, size) for _ in range(num_picks)]
+    if study.encoder.num_features and size - study.num_rows < PREPARE_AHEAD:
+        size = next_size(size)
+    prepare(study, size)
+    return suggestions
+
+
+def fit(study: Snapshot, size: int) -> Model:
+    """Fit the model to the study's completed trials, on the host's side of the fence."""
+    return jax.device_get(fit_program()(study.key(FIT), study.observations(size)))
+
+
+def pick(study: Snapshot, model: Model, size: int) -> Suggestion:
+    """Pick one point and count it as visited."""
+    explores = study.explores()
+    found = jax.device_get(pick_program(study)(*pick_arguments(study, model.fit.hyper, explores, size)))
+    return accept(study, model, found, explores)
+
+
+def accept(study: Snapshot, model: Model, found: Pick, explores: bool) -> Suggestion:
+    """Turn a pick into a suggestion with its reason; the study goes on as if it had been handed out."""
+    params = study.encoder.decode(found.features)[0]
+    reason = explain(study, model, found, explores)
+    study.add(params)
+    return Suggestion(params=params, reason=reason)
+
+
+def predict(
+    problem: Problem, trials: Sequence[Trial], points: Sequence[Mapping[str, Any]], seed: int
+) -> list[dict[str, dict[str, float]]]:
+    """Quantiles of a measurement at each point, in the user's units, and moments in warped units."""
+    study = Snapshot(problem, trials, seed, PAPER)
+    size = padded_size(study.num_rows)
+    model = fit(study, size)
+    features = study.encoder.encode([problem.space.validate(point) for point in points])
+    rows: list[dict[str, dict[str, float]]] = []
+    for start in range(0, len(points), QUERY_BATCH):
+        part = Features(*(v[start : start + QUERY_BATCH] for v in features))
+        padded = Features(*(_pad(v, QUERY_BATCH) for v in part))
+        at = jax.device_get(predict_program()(study.observations(size), model.fit.hyper, padded))
+        rows += [quantiles(study, model, at.mu[i], at.sigma[i]) for i in range(len(part.continuous))]
+    return rows
+
+
+def prepare(study: Snapshot, size: int) -> None:
+    """Compile what the next suggestion will need, while the user's own trial runs."""
+    if study.encoder.num_features:
+        fit_program().prepare(study.key(FIT), _empty(study, size))
+        prepare_pick(study, size)
+
+
+def prepare_pick(study: Snapshot, size: int) -> None:
+    """Compile the search beside the fit: two cores are quicker than one."""
+    pick_program(study).prepare(*pick_arguments(study, study.unfitted, False, size))
+
+
+def pick_arguments(study: Snapshot, hyper: Hyperparameters, explores: bool, size: int) -> tuple[Any, ...]:
+    """Arguments of the pick program, in order."""
+    observations = study.observations(size) if study.num_rows <= size else _empty(study, size)
+    return study.key(PICK), observations, study.encoder.domain, hyper, np.bool_(explores)
+
+
+@functools.cache
+def fit_program() -> Program:
+    """Fit of one study."""
+    return Program("fit", fit_arrays)
+
+
+def pick_program(study: Snapshot) -> Program:
+    """Search of one study; the settings are compiled in."""
+    return _pick_program(study.max_categories, study.preset.settings)
+
+
+@functools.cache
+def _pick_program(max_categories: int, settings: BanditSettings) -> Program:
+    function = functools.partial(pick_arrays, max_categories=max_categories, settings=settings)
+    return Program("pick", function, (max_categories, settings))
+
+
+@functools.cache
+def predict_program() -> Program:
+    """Posterior of one study at a batch of points."""
+    return Program("predict", predict_arrays)
+
+
+def fit_arrays(key: Array, observations: Observations) -> Model:
+    """`bandit.fit_model` with a key that is plain data, so that it can be stored and stacked."""
+    return bandit.fit_model(jax.random.wrap_key_data(key), observations)
+
+
+def pick_arrays(
+    key: Array,
+    observations: Observations,
+    domain: Domain,
+    hyper: Hyperparameters,
+    explores: Array,
+    **settings: Any,
+) -> Pick:
+    """`bandit.pick` with a key that is plain data."""
+    return bandit.pick(jax.random.wrap_key_data(key), observations, domain, hyper, explores, **settings)
+
+
+def predict_arrays(observations: Observations, hyper: Hyperparameters, query: Features) -> Prediction:
+    """Posterior moments at query points."""
+    y, _ = bandit.warp_metrics(observations)
+    return condition(hyper, observations, y).predict(query)
+
+
+def _empty(study: Snapshot, size: int) -> Observations:
+    """Observations of the right shapes, to compile for."""
+    return jax.tree.map(lambda v: np.zeros((size, *v.shape[1:]), v.dtype), study.observations())
+
+
+def _pad(values: np.ndarray, size: int) -> np.ndarray:
+    return np.concatenate([values, np.zeros((size - len(values), *values.shape[1:]), values.dtype)])

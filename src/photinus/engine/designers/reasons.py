@@ -1,0 +1,77 @@
+"""Why a point was suggested, as plain JSON data for people, dashboards and agents (docs/algorithm.md §9)."""
+
+import math
+from typing import Any
+
+import jax
+import numpy as np
+from scipy.special import ndtri
+
+from photinus.engine.bandit import Model, Pick
+from photinus.engine.designers.snapshot import Snapshot
+from photinus.engine.warping import unwarp
+
+QUANTILES = {"q05": 0.05, "q50": 0.5, "q95": 0.95}
+NUM_NEAREST = 3
+
+
+def explain(study: Snapshot, model: Model, found: Pick, explores: bool) -> dict[str, Any]:
+    """Acquisition, prediction, trust region, hyperparameters and the nearest completed trials."""
+    hyper = model.fit.hyper
+    predicted = quantiles(study, model, found.mu, found.sigma)
+    names = [axis.name for axis in study.encoder.axes] + list(study.encoder.categoricals)
+    length_scales = np.sqrt(np.concatenate([hyper.continuous, hyper.categorical]))
+    if explores:
+        method = "pure_exploration"
+    else:
+        method = "hypervolume_ucb" if study.problem.is_multi_objective else "ucb"
+    return {
+        "method": method,
+        "intent": "explore" if explores or not _beats_the_best(study, predicted) else "exploit",
+        "acquisition": float(found.score),
+        "predicted": {name: {q: p[q] for q in QUANTILES} for name, p in predicted.items()},
+        "warped": {name: {"mean": p["mean_warped"], "std": p["std_warped"]} for name, p in predicted.items()},
+        "trust_region": {"radius": float(found.radius) if found.has_trust_region else None},
+        "hyperparameters": {
+            "signal_variance": float(hyper.signal_variance),
+            "noise_variance": float(hyper.noise_variance),
+            "length_scales": dict(zip(names, length_scales.tolist(), strict=True)),
+        },
+        "nearest": nearest(study, found),
+        "evaluations": int(found.num_evaluations),
+        "jitter": float(found.jitter),
+    }
+
+
+def quantiles(study: Snapshot, model: Model, mu: np.ndarray, sigma: float) -> dict[str, dict[str, float]]:
+    """Quantiles of a measurement in the user's units (None without a feasible trial), and warped moments."""
+    result = {}
+    for m, metric in enumerate(study.problem.metrics):
+        warping = jax.tree.map(lambda v, m=m: v[m], model.warping)
+        row: dict[str, Any] = {}
+        for name, probability in QUANTILES.items():
+            # Where less is better the warped axis points the other way, and so do its quantiles.
+            z = mu[m] + study.signs[m] * sigma * ndtri(probability)
+            value = float(study.signs[m] * unwarp(z, warping)) if study.is_feasible.any() else math.nan
+            row[name] = value if math.isfinite(value) else None
+        result[metric.name] = {**row, "mean_warped": float(mu[m]), "std_warped": float(sigma)}
+    return result
+
+
+def nearest(study: Snapshot, found: Pick) -> list[dict[str, Any]]:
+    """Completed trials nearest to the pick in the unit cube; another category counts as distance 1."""
+    count = len(study.completed)
+    differs = study.features.categorical[:count] != found.features.categorical
+    squares = (study.features.continuous[:count] - found.features.continuous) ** 2
+    distance = np.sqrt(np.sum(squares, axis=1) + np.sum(differs, axis=1))
+    order = np.argsort(distance, kind="stable")[:NUM_NEAREST]
+    return [{"number": study.completed[i].number, "distance": float(distance[i])} for i in order]
+
+
+def _beats_the_best(study: Snapshot, predicted: dict[str, dict[str, float]]) -> bool:
+    """Whether the median expectation is better than the best value so far in some metric."""
+    if not study.is_feasible.any():
+        return False
+    best = np.max(study.labels[study.is_feasible], axis=0)
+    medians = [p["q50"] for p in predicted.values()]
+    return any(q is not None and s * q > b for q, s, b in zip(medians, study.signs, best, strict=True))

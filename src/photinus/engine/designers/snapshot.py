@@ -1,0 +1,122 @@
+"""One study as the bandit sees it at one moment: rows of arrays, grown by what has been picked since."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from photinus.engine.arrays import Observations
+from photinus.engine.designers.constants import Preset
+from photinus.engine.designers.quasi_random import halton
+from photinus.engine.designers.uniform import generator, next_number
+from photinus.engine.encoding import Encoder, encode_labels
+from photinus.engine.features import Features
+from photinus.engine.gp.kernel import Hyperparameters
+from photinus.engine.padding import padded_size
+from photinus.problem import Goal, Problem
+from photinus.trial import Suggestion, Trial, TrialState
+
+LABELLED = (TrialState.COMPLETED, TrialState.INFEASIBLE)
+
+
+class Snapshot:
+    """The trials of a study, split into completed and visited, and the number that comes next."""
+
+    def __init__(self, problem: Problem, trials: Sequence[Trial], seed: int, preset: Preset) -> None:
+        self.problem = problem
+        self.encoder = Encoder(problem.space)
+        self.seed = seed
+        self.preset = preset
+        self.number = next_number(trials)
+        self.completed = sorted((t for t in trials if t.state in LABELLED), key=_completion)
+        visited = [t for t in trials if t.state not in LABELLED]
+        self.features = self.encoder.encode([t.params for t in (*self.completed, *visited)])
+        signs = [1.0 if m.goal is Goal.MAXIMIZE else -1.0 for m in problem.metrics]
+        self.signs = np.array(signs)
+        self.labels = encode_labels((t.values for t in self.completed), problem.metric_names, signs)
+        self.is_feasible = np.array([t.state is TrialState.COMPLETED for t in self.completed], dtype=bool)
+        self._is_first_suggestion = all(t.algorithm is None for t in trials)
+        latest_result = max((_completion(t) for t in self.completed), default=-1)
+        latest_pending = max((_handed_out(t) for t in visited if not t.state.is_finished), default=-1)
+        self._has_new_data = latest_result > latest_pending
+
+    @property
+    def num_rows(self) -> int:
+        """Trials and picks so far."""
+        return len(self.features.continuous)
+
+    @property
+    def max_categories(self) -> int:
+        """Largest number of categories, rounded up to a power of two so that spaces share programs."""
+        largest = max((len(p.values) for p in self.encoder.categoricals.values()), default=0)
+        return 1 << (largest - 1).bit_length() if largest else 0
+
+    @property
+    def unfitted(self) -> Hyperparameters:
+        """Hyperparameters that only have the right shapes."""
+        continuous, categorical = np.zeros(len(self.encoder.axes)), np.zeros(len(self.encoder.categoricals))
+        return Hyperparameters(np.float64(0), continuous, categorical, np.float64(0))  # pyright: ignore
+
+    def take_seeds(self, count: int) -> list[Suggestion]:
+        """Points that need no model, as many as are due among the next `count` (docs/algorithm.md §8).
+
+        The centre comes first, then Halton points: as long as nothing is completed, and for the first few
+        trials of a study with several objectives.
+        """
+        preset = self.preset
+        num_seeds = preset.num_seeds_multi_objective if self.problem.is_multi_objective else preset.num_seeds
+        taken: list[Suggestion] = []
+        while len(taken) < count and self._seed_is_due(num_seeds):
+            if self._is_first_suggestion:
+                params, method = self.encoder.centre(generator(self.seed, self.number)), "centre"
+            else:
+                params, method = halton(self.encoder, self.seed, self.number, 1)[0], "quasi_random"
+            self._is_first_suggestion = False
+            self.add(params)
+            taken.append(Suggestion(params=params, reason={"method": method, "intent": "explore"}))
+        return taken
+
+    def _seed_is_due(self, num_seeds: int) -> bool:
+        return not self.completed or self.number < num_seeds or self.encoder.num_features == 0
+
+    def explores(self) -> bool:
+        """Whether the next pick is pure exploration: without new data always, with it now and then."""
+        if not self._has_new_data:
+            return True
+        return bool(generator(self.seed, self.number).random() < self.preset.overwrite_probability)
+
+    def add(self, params: dict[str, Any]) -> None:
+        """Count a new suggestion as visited; the next one has another number and no new data."""
+        row = self.encoder.encode([params])
+        self.features = Features(*(np.concatenate(pair) for pair in zip(self.features, row, strict=True)))
+        self.number += 1
+        self._has_new_data = False
+
+    def key(self, purpose: int) -> np.ndarray:
+        """Random key that belongs to the next number and a purpose."""
+        return np.random.SeedSequence([self.seed, self.number, purpose]).generate_state(2)
+
+    def observations(self, size: int | None = None) -> Observations:
+        """All rows, padded to `size` or to the schedule's."""
+        size = size or padded_size(self.num_rows)
+        num_completed = len(self.completed)
+        row = np.arange(size)
+
+        def pad(values: np.ndarray) -> np.ndarray:
+            return np.concatenate([values, np.zeros((size - len(values), *values.shape[1:]), values.dtype)])
+
+        return Observations(
+            features=Features(pad(self.features.continuous), pad(self.features.categorical)),
+            labels=pad(np.where(self.is_feasible[:, None], self.labels, 0.0)),
+            is_completed=row < num_completed,
+            is_feasible=pad(self.is_feasible),
+            is_real=row < self.num_rows,
+        )
+
+
+def _completion(trial: Trial) -> int:
+    return -1 if trial.completed_event is None else trial.completed_event
+
+
+def _handed_out(trial: Trial) -> int:
+    return trial.created_event if trial.asked_event is None else trial.asked_event

@@ -1,0 +1,244 @@
+"""The modified firefly search over mixed spaces (docs/algorithm.md §5). It knows nothing of Gaussian processes.
+
+P flies in batches of B; a fly is a point with a score and a perturbation ω of its own. One step moves one batch by
+the forces of the whole pool, scores it, keeps what improved and calms down what did not.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, Scalar
+from photinus.engine.features import Domain
+
+
+class FireflySettings(NamedTuple):
+    """Constants of the search; paper, App. B, unless another source is named."""
+
+    max_evaluations: int = 75_000
+    batch_size: int = 25
+    max_pool_size: int = 100
+    pool_exponent: float = 1.2
+    absorption: float = 4.5  # γ·D
+    attraction: float = 1.5  # η_attract
+    repulsion: float = 0.008  # η_repel
+    perturbation: float = 0.16  # ω at the start
+    categorical_factor: float = 1.0  # on ω, for categories in a mixed space
+    pure_categorical_factor: float = 30.0  # on ω, where all parameters are categorical
+    keep_category: float = 0.98  # Vizier eagle_strategy.py: chance to stay, forces and noise aside
+    decay: float = 0.7  # of ω after a step that did not improve
+    min_perturbation: float = 7e-5  # Vizier eagle_strategy.py: below it a fly gives up
+    seeded_share: float = 0.96  # "keep probability": share of the pool that starts from trials
+
+
+class Best(NamedTuple):
+    """The best point scored."""
+
+    features: Features  # (1, Dc), (1, Dk)
+    score: Scalar
+    num_evaluations: Int[Array, ""]
+
+
+class _State(NamedTuple):
+    pool: Features
+    scores: Float[Array, " P"]  # -inf: not scored yet
+    omega: Float[Array, " P"]
+    best: Features
+    best_score: Scalar
+    num_evaluations: Int[Array, ""]
+
+
+def pool_size(num_features: int, settings: FireflySettings) -> int:
+    """Number of flies for so many parameters, a whole number of batches."""
+    wanted = 10 + int(0.5 * num_features + num_features**settings.pool_exponent)
+    batches = math.ceil(min(wanted, settings.max_pool_size) / settings.batch_size)
+    return batches * settings.batch_size  # (20)
+
+
+def num_seeded(num_features: int, settings: FireflySettings) -> int:
+    """How many flies start from trials where there are enough."""
+    size = pool_size(num_features, settings)
+    return size - int(size * (1.0 - settings.seeded_share))
+
+
+def maximise(
+    key: Key,
+    score: Callable[[Features], Float[Array, " B"]],
+    domain: Domain,
+    max_categories: int,
+    seeds: Features,
+    is_seed: Bool[Array, " S"],
+    settings: FireflySettings,
+) -> Best:
+    """Find the feasible point of the largest score; `seeds` that are not `is_seed` are replaced by random points."""
+    num_features = seeds.continuous.shape[1] + seeds.categorical.shape[1]
+    size = pool_size(num_features, settings)
+    batch = settings.batch_size
+    key_pool, key_steps = jax.random.split(key)
+    pool = random_features(key_pool, domain, size)
+    num_seeds = is_seed.shape[0]
+    pool = Features(*(
+        flies.at[:num_seeds].set(jnp.where(is_seed[:, None], seed, flies[:num_seeds]))
+        for flies, seed in zip(pool, seeds, strict=True)
+    ))  # fmt: skip
+
+    def step(i: Array, state: _State) -> _State:
+        key_move, key_restart = jax.random.split(jax.random.fold_in(key_steps, i))
+        start = (i % (size // batch)) * batch
+        flies, scores, omega = jax.tree.map(
+            lambda v: lax.dynamic_slice_in_dim(v, start, batch), (state.pool, state.scores, state.omega)
+        )
+        moved = move(key_move, flies, scores, omega, state, domain, max_categories, settings)
+        # A fly that has no score yet is scored where it stands.
+        is_new = jnp.isneginf(scores)
+        candidates = _where(is_new, flies, moved)
+        feasible = round_features(candidates, domain)
+        found = score(feasible)
+
+        top = jnp.argmax(found)
+        is_record = found[top] > state.best_score
+        best = Features(
+            *(jnp.where(is_record, v[top][None], w) for v, w in zip(feasible, state.best, strict=True))
+        )
+        best_score = jnp.where(is_record, found[top], state.best_score)
+
+        improves = found > scores
+        flies = _where(improves, feasible, flies)
+        scores = jnp.where(improves, found, scores)
+        omega = jnp.where(improves, omega, omega * settings.decay)  # (24)
+        gives_up = (omega < settings.min_perturbation) & (scores < best_score)
+        flies = _where(gives_up, random_features(key_restart, domain, batch), flies)
+        scores = jnp.where(gives_up, -jnp.inf, scores)
+        omega = jnp.where(gives_up, settings.perturbation, omega)
+
+        pool, all_scores, all_omega = jax.tree.map(
+            lambda v, part: lax.dynamic_update_slice_in_dim(v, part, start, 0),
+            (state.pool, state.scores, state.omega),
+            (flies, scores, omega),
+        )
+        return _State(pool, all_scores, all_omega, best, best_score, state.num_evaluations + batch)
+
+    state = _State(
+        pool=pool,
+        scores=jnp.full(size, -jnp.inf),
+        omega=jnp.full(size, settings.perturbation),
+        best=jax.tree.map(lambda v: v[:1], pool),
+        best_score=jnp.asarray(-jnp.inf),
+        num_evaluations=jnp.zeros((), jnp.int32),
+    )
+    state = lax.fori_loop(0, settings.max_evaluations // batch, step, state)
+    return Best(state.best, state.best_score, state.num_evaluations)
+
+
+def move(
+    key: Key,
+    flies: Features,
+    scores: Float[Array, " B"],
+    omega: Float[Array, " B"],
+    state: _State,
+    domain: Domain,
+    max_categories: int,
+    settings: FireflySettings,
+) -> Features:
+    """Where the pool's forces and a random kick take a batch of flies."""
+    force = forces(flies, scores, state.pool, state.scores, settings)
+    total = jnp.sum(force, axis=1, keepdims=True)
+    key_continuous, key_categorical = jax.random.split(key)
+    kick = omega[:, None] * laplace(key_continuous, flies.continuous.shape).astype(omega.dtype)
+    x = flies.continuous + (force @ state.pool.continuous - total * flies.continuous) + kick  # (22)
+    x = jnp.clip(x, 0.0, 1.0)
+    if flies.categorical.shape[1] == 0:
+        return Features(x, flies.categorical)
+    pure = flies.continuous.shape[1] == 0
+    factor = settings.pure_categorical_factor if pure else settings.categorical_factor
+    logits = category_logits(
+        force, total, flies.categorical, state.pool.categorical, domain, max_categories, settings
+    )
+    key_kick, key_draw = jax.random.split(key_categorical)
+    logits += (factor * omega)[:, None, None] * laplace(key_kick, logits.shape).astype(omega.dtype)
+    return Features(x, draw_categories(key_draw, logits, domain.num_categories))
+
+
+def forces(
+    flies: Features, scores: Array, pool: Features, pool_scores: Array, settings: FireflySettings
+) -> Float[Array, "B P"]:
+    """Weight with which each fly of the pool pulls (if at least as good) or pushes (if worse), over P."""
+    num_features = pool.continuous.shape[1] + pool.categorical.shape[1]
+    x, z = flies.continuous, pool.continuous
+    r2 = jnp.sum(x * x, axis=1)[:, None] + jnp.sum(z * z, axis=1)[None, :] - 2.0 * (x @ z.T)
+    r2 = jnp.maximum(r2, 0.0)
+    if pool.categorical.shape[1]:
+        differs = flies.categorical[:, None, :] != pool.categorical[None, :, :]
+        r2 += jnp.sum(differs, axis=-1).astype(r2.dtype)
+    eta = jnp.where(pool_scores[None, :] >= scores[:, None], settings.attraction, -settings.repulsion)
+    eta = jnp.where(jnp.isneginf(pool_scores)[None, :], 0.0, eta)
+    return eta * jnp.exp(-settings.absorption / num_features * r2) / pool_scores.shape[0]  # (21)
+
+
+def category_logits(
+    force: Array,
+    total: Array,
+    own: Int[Array, "B Dk"],
+    pool: Int[Array, "P Dk"],
+    domain: Domain,
+    max_categories: int,
+    settings: FireflySettings,
+) -> Float[Array, "B Dk C"]:
+    """Log-weights of every category: mostly stay, drawn towards the categories of flies that pull."""
+    categories = jnp.arange(max_categories)
+    one_hot = (pool[:, :, None] == categories).astype(force.dtype)
+    num_flies, num_features, _ = one_hot.shape
+    pulled = (force @ one_hot.reshape(num_flies, -1)).reshape(-1, num_features, max_categories)
+    is_own = own[:, :, None] == categories
+    keep = settings.keep_category
+    change = jnp.log((1.0 - keep) / (domain.num_categories - 1.0))[None, :, None]
+    return pulled + jnp.where(is_own, math.log(keep) - total[:, :, None], change)  # (23)
+
+
+def draw_categories(key: Key, logits: Array, num_categories: Array) -> Int[Array, "B Dk"]:
+    """One category per feature, with probability proportional to the exponent of its logit."""
+    is_category = jnp.arange(logits.shape[-1]) < num_categories[:, None]
+    noise = jax.random.gumbel(key, logits.shape, jnp.float32)
+    return jnp.argmax(jnp.where(is_category, logits + noise, -jnp.inf), axis=-1).astype(jnp.int32)
+
+
+def laplace(key: Key, shape: tuple[int, ...]) -> Array:
+    """Standard Laplace noise; single precision is plenty for a kick and halves its cost."""
+    u = jax.random.uniform(key, shape, jnp.float32, -1.0, 1.0)
+    return -jnp.sign(u) * jnp.log1p(-jnp.abs(u))
+
+
+def random_features(key: Key, domain: Domain, count: int) -> Features:
+    """Uniform feasible points."""
+    key_continuous, key_categorical = jax.random.split(key)
+    x = jax.random.uniform(key_continuous, (count, domain.steps.shape[0]), jnp.float32).astype(
+        domain.steps.dtype
+    )
+    u = jax.random.uniform(key_categorical, (count, domain.num_categories.shape[0]), jnp.float32)
+    categories = jnp.minimum((u * domain.num_categories).astype(jnp.int32), domain.num_categories - 1)
+    return round_features(Features(x, categories), domain)
+
+
+def round_features(features: Features, domain: Domain) -> Features:
+    """Move numeric coordinates to the nearest feasible ones."""
+    x = features.continuous
+    even = jnp.where(domain.steps > 0, jnp.round(x * domain.steps) / jnp.maximum(domain.steps, 1.0), x)  # (4)
+    if domain.grid.shape[1]:
+        nearest = jax.vmap(_nearest, in_axes=(0, 1), out_axes=1)(domain.grid, x)
+        is_listed = jnp.isfinite(domain.grid[:, 0]) & (x < domain.fine_low) & (x > domain.fine_high)
+        even = jnp.where(is_listed, nearest, even)
+    return Features(even, features.categorical)
+
+
+def _nearest(grid: Float[Array, " G"], x: Float[Array, " B"]) -> Float[Array, " B"]:
+    right = jnp.clip(jnp.searchsorted(grid, x), 1, grid.shape[0] - 1)
+    above, below = grid[right], grid[right - 1]
+    return jnp.where(above - x < x - below, above, below)
+
+
+def _where(rows: Array, a: Features, b: Features) -> Features:
+    return Features(*(jnp.where(rows[:, None], u, v) for u, v in zip(a, b, strict=True)))

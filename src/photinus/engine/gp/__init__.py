@@ -1,0 +1,1 @@
+"""The Gaussian process: kernel, priors, fit by maximum a posteriori, exact posterior."""

@@ -1,0 +1,91 @@
+"""Hyperparameters by maximum a posteriori (docs/algorithm.md §3, eqs. 12 to 14).
+
+N trials, M metrics that share all hyperparameters;  K = k(X, X) + σ²I = LLᵀ,  W = L⁻¹,  α = K⁻¹y.
+θ are the logarithms of the signal variance, the squared length scales and the noise variance.
+"""
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from photinus.engine import lbfgs
+from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, Scalar
+from photinus.engine.gp import priors
+from photinus.engine.gp.cholesky import gram, inverse_factor
+from photinus.engine.gp.kernel import Hyperparameters, matern52, matern52_slope, squared_distance
+
+NUM_STARTS = 4  # paper, App. B
+MAX_STEPS = 50  # paper, App. B
+MAX_TRIES = 20  # paper, App. B: line-search steps
+
+
+class Fit(NamedTuple):
+    """Best hyperparameters of all starts."""
+
+    hyper: Hyperparameters
+    loss: Scalar
+    num_evaluations: Int[Array, ""]  # of the loss, over all starts
+
+
+def fit(key: Key, X: Features, y: Float[Array, "N M"], is_completed: Bool[Array, " N"]) -> Fit:
+    """Minimise the loss from random starts, log-uniform in the bounds; without data, the priors' centres."""
+    num_continuous, num_categorical = X.continuous.shape[1], X.categorical.shape[1]
+    low, high = priors.log_bounds(num_continuous, num_categorical)
+    centres = priors.log_centres(num_continuous, num_categorical)
+    starts = jax.random.uniform(key, (NUM_STARTS, low.shape[0]), low.dtype, low, high)
+
+    def search(start: Array) -> lbfgs.Minimum:
+        return lbfgs.minimise(
+            lambda theta: loss_and_gradient(theta, X, y, is_completed),
+            start, low, high, max_steps=MAX_STEPS, max_tries=MAX_TRIES,
+        )  # fmt: skip
+
+    minima = jax.vmap(search)(starts)
+    best = jnp.argmin(minima.loss)
+    # No finite loss anywhere means no usable data; the centres are what the priors say without any.
+    is_usable = jnp.any(is_completed) & jnp.isfinite(minima.loss[best])
+    theta = jnp.where(is_usable, minima.x[best], centres)
+    return Fit(priors.unpack(theta, num_continuous), minima.loss[best], jnp.sum(minima.num_evaluations))
+
+
+def loss_and_gradient(
+    theta: Float[Array, " H"], X: Features, y: Float[Array, "N M"], is_completed: Bool[Array, " N"]
+) -> tuple[Scalar, Float[Array, " H"]]:
+    """Negative log posterior density of θ and its gradient, both in closed form.
+
+    Differentiating through the Cholesky factorisation automatically costs several times as much.
+    """
+    num_continuous, num_categorical = X.continuous.shape[1], X.categorical.shape[1]
+    num_metrics = y.shape[1]
+    hyper = priors.unpack(theta, num_continuous)
+    centres = priors.log_centres(num_continuous, num_categorical)
+    pairs = is_completed[:, None] & is_completed[None, :]
+    eye = jnp.eye(y.shape[0], dtype=bool)
+
+    distance = jnp.where(eye, 0.0, squared_distance(hyper, X, X))
+    k = jnp.where(pairs, matern52(distance, hyper.signal_variance), 0.0)
+    W, _ = inverse_factor(k + jnp.diag(jnp.where(is_completed, hyper.noise_variance, 1.0)))
+    v = W @ y
+    alpha = W.T @ v
+    log_determinant = -2.0 * jnp.sum(jnp.log(jnp.diagonal(W)))
+    num_labels = num_metrics * jnp.sum(is_completed)
+    nll = 0.5 * (jnp.sum(v * v) + num_metrics * log_determinant + num_labels * math.log(2.0 * math.pi))
+    loss = nll + priors.penalty(theta, centres)  # (13)
+
+    # G = ∂nll/∂K. Every derivative is a sum over pairs of G times that of k.
+    G = 0.5 * jnp.where(pairs, num_metrics * gram(W) - alpha @ alpha.T, 0.0)
+    S = G * matern52_slope(distance, hyper.signal_variance)
+    x = X.continuous - 0.5
+    # Σ_ij S_ij (x_i - x_j)² without forming the differences.
+    spread = 2.0 * (jnp.sum(S, axis=1) @ x**2 - jnp.sum(x * (S @ x), axis=0))
+    c = X.categorical
+    differing = [jnp.sum(jnp.where(c[:, d, None] != c[None, :, d], S, 0.0)) for d in range(num_categorical)]
+    gradient = jnp.concatenate([
+        jnp.sum(G * k)[None],
+        -5.0 / hyper.continuous * spread,
+        -5.0 / hyper.categorical * jnp.array(differing, dtype=x.dtype),
+        (hyper.noise_variance * jnp.trace(G))[None],
+    ])  # fmt: skip
+    return loss, gradient + 2.0 * priors.PENALTY * (theta - centres)  # (14)

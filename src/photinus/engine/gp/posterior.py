@@ -1,0 +1,70 @@
+"""Exact Gaussian-process posterior (docs/algorithm.md §3 and §6).
+
+N trials, T query points, M metrics;  K = k(X, X) + σ²I = LLᵀ,  W = L⁻¹,  α = K⁻¹y.
+
+Rows of X are completed trials first, visited ones after. W is lower triangular, so the leading rows of W·k(X, x)
+are those of the completed trials alone: one factorisation and one product serve the posterior given completed
+trials and the one given completed and visited trials.
+"""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jax.tree_util import register_dataclass
+
+from photinus.engine.arrays import Array, Bool, Features, Float, Observations, Scalar
+from photinus.engine.gp.cholesky import inverse_factor
+from photinus.engine.gp.kernel import Hyperparameters, matern52, squared_distance
+
+MIN_VARIANCE = 1e-12  # ours: rounding makes the variance at an observed point slightly negative
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Prediction:
+    """Posterior moments of an observation: deviations include its noise, as in Vizier's code."""
+
+    mu: Float[Array, "T M"]
+    sigma: Float[Array, " T"]  # given completed trials
+    sigma_visited: Float[Array, " T"]  # given completed and visited trials
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Posterior:
+    """A Gaussian process conditioned on trials; the metrics share everything but their labels."""
+
+    hyper: Hyperparameters
+    X: Features
+    is_completed: Bool[Array, " N"]
+    is_real: Bool[Array, " N"]
+    W: Float[Array, "N N"]
+    alpha: Float[Array, "N M"]
+    jitter: Scalar
+
+    def predict(self, X_query: Features) -> Prediction:
+        """Moments at the query points."""
+        k = matern52(squared_distance(self.hyper, X_query, self.X), self.hyper.signal_variance) * self.is_real
+        mu = k @ self.alpha  # (15)
+        V2 = (k @ self.W.T) ** 2
+        prior = self.hyper.signal_variance + self.hyper.noise_variance
+        var = prior - V2 @ self.is_completed.astype(V2.dtype)  # (16)
+        var_visited = prior - jnp.sum(V2, axis=1)
+        return Prediction(mu, *(jnp.sqrt(jnp.maximum(v, MIN_VARIANCE)) for v in (var, var_visited)))
+
+
+def condition(hyper: Hyperparameters, observations: Observations, y: Float[Array, "N M"]) -> Posterior:
+    """Condition on completed trials with warped labels `y`, and on the places of visited ones."""
+    X, is_completed, is_real = observations.features, observations.is_completed, observations.is_real
+    W, jitter = inverse_factor(covariance(hyper, X, is_real))
+    labelled = is_completed[:, None]
+    v = jnp.where(labelled, W @ jnp.where(labelled, y, 0.0), 0.0)
+    return Posterior(hyper, X, is_completed, is_real, W, W.T @ v, jitter)
+
+
+def covariance(hyper: Hyperparameters, X: Features, is_real: Bool[Array, " N"]) -> Float[Array, "N N"]:
+    """Return K = k(X, X) + σ²I; padding rows are those of the identity and touch nothing else."""
+    eye = jnp.eye(is_real.shape[0], dtype=bool)
+    distance = jnp.where(eye, 0.0, squared_distance(hyper, X, X))
+    K = jnp.where(is_real[:, None] & is_real[None, :], matern52(distance, hyper.signal_variance), 0.0)
+    return K + jnp.diag(jnp.where(is_real, hyper.noise_variance, 1.0))
