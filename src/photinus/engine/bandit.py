@@ -33,9 +33,10 @@ class BanditSettings(NamedTuple):
 
 
 class Model(NamedTuple):
-    """Fitted hyperparameters, and the warping of each metric."""
+    """Fitted hyperparameters, and the labels and warping that they were fitted to."""
 
     fit: Fit
+    y: Float[Array, "N M"]
     warping: Warping  # leading axis: metrics
 
 
@@ -62,12 +63,13 @@ def warp_metrics(observations: Observations) -> tuple[Float[Array, "N M"], Warpi
 def fit_model(key: Key, observations: Observations) -> Model:
     """Fit the hyperparameters to the completed trials."""
     y, warping = warp_metrics(observations)
-    return Model(fit(key, observations.features, y, observations.is_completed), warping)
+    return Model(fit(key, observations.features, y, observations.is_completed), y, warping)
 
 
 def pick(
     key: Key,
     observations: Observations,
+    y: Float[Array, "N M"],
     domain: Domain,
     hyper: Hyperparameters,
     explores: Bool[Array, ""],
@@ -75,12 +77,11 @@ def pick(
     max_categories: int,
     settings: BanditSettings,
 ) -> Pick:
-    """Maximise the acquisition: pure exploration if `explores`, else the upper confidence bound.
+    """Maximise the acquisition given warped labels: pure exploration if `explores`, else the confidence bound.
 
     Several metrics make the bound a hypervolume improvement, and there is no trust region then.
     """
     key_search, key_weights = jax.random.split(key)
-    y, _ = warp_metrics(observations)
     num_metrics = y.shape[1]
     posterior = condition(hyper, observations, y)
     region = trust_region(observations, domain, is_enabled=num_metrics == 1)

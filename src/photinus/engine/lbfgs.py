@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import lax
+from jax.scipy.linalg import solve_triangular
 
 from photinus.engine.arrays import Array, Float, Int, Scalar
 
@@ -138,19 +139,20 @@ def _shorten(state: _State, loss: Array, is_finite: Array, max_tries: int) -> _S
 
 
 def _apply_inverse_hessian(S: Array, Y: Array, rho: Array, gradient: Array) -> Array:
-    """Two-loop recursion; unfilled memory has rho 0 and changes nothing."""
-    q, a = gradient, []
-    for i in reversed(range(MEMORY)):
-        a.append(rho[i] * (S[i] @ q))
-        q = q - a[-1] * Y[i]
+    """Product of the limited-memory inverse Hessian with a vector, in the compact form of Byrd et al. (1994).
+
+    H = γI + [S γY] [[R⁻ᵀ(D + γYᵀY)R⁻¹, -R⁻ᵀ], [-R⁻¹, 0]] [S γY]ᵀ with R the upper triangle of SᵀY and D its
+    diagonal. Rows of memory that are not filled are 0; a 1 on R's diagonal keeps them out of the solves.
+    """
+    is_filled = rho > 0
+    SY = S @ Y.T
+    R = jnp.triu(SY) + jnp.diag(jnp.where(is_filled, 0.0, 1.0))
     yy = Y[-1] @ Y[-1]
-    q = q * jnp.where(
-        rho[-1] > 0, 1.0 / (jnp.where(rho[-1] > 0, rho[-1], 1.0) * jnp.where(yy > 0, yy, 1.0)), 1.0
-    )
-    for i in range(MEMORY):
-        b = rho[i] * (Y[i] @ q)
-        q = q + S[i] * (a[MEMORY - 1 - i] - b)
-    return q
+    gamma = jnp.where(is_filled[-1], SY[-1, -1] / jnp.where(yy > 0, yy, 1.0), 1.0)
+    u = solve_triangular(R, S @ gradient)
+    v = jnp.diagonal(SY) * u + gamma * (Y @ (u @ Y) - Y @ gradient)
+    w = solve_triangular(R, v, trans=1)
+    return gamma * gradient + w @ S - gamma * (u @ Y)
 
 
 def _free(x: Array, gradient: Array, low: Array, high: Array) -> Float[Array, " D"]:

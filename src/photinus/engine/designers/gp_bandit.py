@@ -55,7 +55,7 @@ def fit(study: Snapshot, size: int) -> Model:
 def pick(study: Snapshot, model: Model, size: int) -> Suggestion:
     """Pick one point and count it as visited."""
     explores = study.explores()
-    found = jax.device_get(pick_program(study)(*pick_arguments(study, model.fit.hyper, explores, size)))
+    found = jax.device_get(pick_program(study)(*pick_arguments(study, model, explores, size)))
     return accept(study, model, found, explores)
 
 
@@ -79,7 +79,7 @@ def predict(
     for start in range(0, len(points), QUERY_BATCH):
         part = Features(*(v[start : start + QUERY_BATCH] for v in features))
         padded = Features(*(_pad(v, QUERY_BATCH) for v in part))
-        at = jax.device_get(predict_program()(study.observations(size), model.fit.hyper, padded))
+        at = jax.device_get(predict_program()(study.observations(size), model.y, model.fit.hyper, padded))
         rows += [quantiles(study, model, at.mu[i], at.sigma[i]) for i in range(len(part.continuous))]
     return rows
 
@@ -93,13 +93,23 @@ def prepare(study: Snapshot, size: int) -> None:
 
 def prepare_pick(study: Snapshot, size: int) -> None:
     """Compile the search beside the fit: two cores are quicker than one."""
-    pick_program(study).prepare(*pick_arguments(study, study.unfitted, False, size))
+    pick_program(study).prepare(*pick_arguments(study, None, False, size))
 
 
-def pick_arguments(study: Snapshot, hyper: Hyperparameters, explores: bool, size: int) -> tuple[Any, ...]:
-    """Arguments of the pick program, in order."""
-    observations = study.observations(size) if study.num_rows <= size else _empty(study, size)
-    return study.key(PICK), observations, study.encoder.domain, hyper, np.bool_(explores)
+def pick_arguments(study: Snapshot, model: Model | None, explores: bool, size: int) -> tuple[Any, ...]:
+    """Arguments of the pick program, in order; without a model, of the right shapes only."""
+    if model is None:
+        y = np.zeros((size, len(study.problem.metrics)))
+        return (
+            study.key(PICK),
+            _empty(study, size),
+            y,
+            study.encoder.domain,
+            study.unfitted,
+            np.bool_(explores),
+        )
+    observations = study.observations(size)
+    return study.key(PICK), observations, model.y, study.encoder.domain, model.fit.hyper, np.bool_(explores)
 
 
 @functools.cache
@@ -133,18 +143,20 @@ def fit_arrays(key: Array, observations: Observations) -> Model:
 def pick_arrays(
     key: Array,
     observations: Observations,
+    y: Array,
     domain: Domain,
     hyper: Hyperparameters,
     explores: Array,
     **settings: Any,
 ) -> Pick:
     """`bandit.pick` with a key that is plain data."""
-    return bandit.pick(jax.random.wrap_key_data(key), observations, domain, hyper, explores, **settings)
+    return bandit.pick(jax.random.wrap_key_data(key), observations, y, domain, hyper, explores, **settings)
 
 
-def predict_arrays(observations: Observations, hyper: Hyperparameters, query: Features) -> Prediction:
+def predict_arrays(
+    observations: Observations, y: Array, hyper: Hyperparameters, query: Features
+) -> Prediction:
     """Posterior moments at query points."""
-    y, _ = bandit.warp_metrics(observations)
     return condition(hyper, observations, y).predict(query)
 
 

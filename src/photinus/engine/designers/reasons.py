@@ -21,12 +21,9 @@ def explain(study: Snapshot, model: Model, found: Pick, explores: bool) -> dict[
     predicted = quantiles(study, model, found.mu, found.sigma)
     names = [axis.name for axis in study.encoder.axes] + list(study.encoder.categoricals)
     length_scales = np.sqrt(np.concatenate([hyper.continuous, hyper.categorical]))
-    if explores:
-        method = "pure_exploration"
-    else:
-        method = "hypervolume_ucb" if study.problem.is_multi_objective else "ucb"
+    bound = "hypervolume_ucb" if study.problem.is_multi_objective else "ucb"
     return {
-        "method": method,
+        "method": "pure_exploration" if explores else bound,
         "intent": "explore" if explores or not _beats_the_best(study, predicted) else "exploit",
         "acquisition": float(found.score),
         "predicted": {name: {q: p[q] for q in QUANTILES} for name, p in predicted.items()},

@@ -32,12 +32,14 @@ def inverse_factor(K: Float[Array, "N N"]) -> tuple[Float[Array, "N N"], Scalar]
         W, _, tries = state
         return ~jnp.isfinite(W[-1, -1]) & (tries < MAX_TRIES)
 
-    def retry(state: tuple[Array, Scalar, Array]) -> tuple[Array, Scalar, Array]:
+    def try_again(state: tuple[Array, Scalar, Array]) -> tuple[Array, Scalar, Array]:
         _, _, tries = state
-        jitter = unit * FIRST_JITTER * 100.0**tries
+        jitter = jnp.where(tries > 0, unit * FIRST_JITTER * 100.0 ** (tries - 1), 0.0)
         return _factorise(K + jitter * eye), jitter, tries + 1
 
-    W, jitter, _ = lax.while_loop(has_failed, retry, (_factorise(K), jnp.zeros_like(unit), 0))
+    # Nothing has been tried yet; starting from a failure keeps the factorisation in the program only once.
+    untried = (jnp.full_like(K, jnp.nan), jnp.zeros_like(unit), jnp.zeros((), jnp.int32))
+    W, jitter, _ = lax.while_loop(has_failed, try_again, untried)
     return W, jitter
 
 

@@ -1,0 +1,51 @@
+# Targets a newcomer can guess. `make` alone lists them.
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+EXTRAS := dataframe,demo
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+.PHONY: help setup demo test test-long lint format clean
+
+help:  ## list the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup: $(READY)  ## create .venv and install everything for development
+
+# Made again only when the metadata changes; the package itself is installed editable.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(sys.version_info < (3, 11) and f"Photinus needs Python 3.11 or newer, got {v}; say make setup PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --group dev
+	touch $@
+
+demo: $(READY)  ## tune a classifier and write a page to look at
+	$(BIN)/python -m photinus.demo
+
+test: $(READY)  ## run the tests
+	$(BIN)/python -m pytest -n 2 -m "not long"
+
+test-long: $(READY)  ## run the tests that take minutes
+	$(BIN)/python -m pytest -m long
+
+lint: $(READY)  ## check style, types and import layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+
+format: $(READY)  ## put the code into its standard form
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:  ## remove the environment and everything that was made
+	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis demo-output build dist
+	find src tests bench -name __pycache__ -not -path '*/.venv/*' -prune -exec rm -rf {} +

@@ -1,0 +1,96 @@
+"""The latency benchmark's own machinery; the contestants themselves are what it runs."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from photinus_bench import floor
+from photinus_bench.design import HIGH, LOW, fixed_design
+from photinus_bench.envs import paragraphs
+from photinus_bench.pipe import Contestant, ContestantError, TimeLimitError
+from photinus_bench.tables import render
+
+CONTESTANT = """
+import time
+from photinus_bench.pipe import serve
+
+def time_one(X, y, seed):
+    print("libraries print things")
+    if y[0] < 0:
+        raise ValueError("no negative labels")
+    time.sleep(y[0])
+    return {"seconds": y[0], "seed": seed}
+
+serve(time_one, packages=("pip",))
+"""
+
+
+@pytest.fixture
+def contestant(tmp_path: Path):
+    script = tmp_path / "contestant.py"
+    script.write_text(CONTESTANT)
+    process = Contestant([sys.executable, str(script)], tmp_path / "log")
+    yield process
+    process.stop()
+
+
+def request(label: float, repeats: int = 3, budget_s: float = 60.0) -> dict:
+    return {"X": [[0.0]], "y": [label], "repeats": repeats, "budget_s": budget_s, "seed": 7}
+
+
+def test_warm_up_is_not_reported_and_every_repeat_has_its_own_seed(contestant: Contestant):
+    answer = contestant.ask(request(0.0), limit_s=30)
+    assert answer["seed"] == [8, 9, 10]
+    assert answer["peak_mb"] > 1
+    assert set(answer["packages"]) == {"pip"}
+
+
+def test_spent_budget_ends_the_repeats_after_one(contestant: Contestant):
+    assert contestant.ask(request(0.01, budget_s=0.0), limit_s=30)["seconds"] == [0.01]
+
+
+def test_failure_is_told_and_the_contestant_goes_on(contestant: Contestant):
+    with pytest.raises(ContestantError, match="ValueError: no negative labels"):
+        contestant.ask(request(-1.0), limit_s=30)
+    assert len(contestant.ask(request(0.0), limit_s=30)["seconds"]) == 3
+
+
+def test_slow_contestant_is_stopped_and_starts_again(contestant: Contestant):
+    with pytest.raises(TimeLimitError, match="no answer within 1 s"):
+        contestant.ask(request(30.0), limit_s=1)
+    assert len(contestant.ask(request(0.0), limit_s=30)["seconds"]) == 3
+
+
+def test_dead_contestant_is_an_error(tmp_path: Path):
+    dead = Contestant([sys.executable, "-c", "import sys; sys.stdin.readline()"], tmp_path / "log")
+    with pytest.raises(ContestantError, match="the process ended; see log"):
+        dead.ask(request(0.0), limit_s=30)
+
+
+def test_smaller_designs_are_the_beginning_of_larger_ones():
+    small, large = fixed_design(4, 3, seed=5), fixed_design(9, 3, seed=5)
+    np.testing.assert_array_equal(small.X, large.X[:4])
+    np.testing.assert_array_equal(small.y, large.y[:4])
+    assert np.all((large.X >= LOW) & (large.X <= HIGH))
+    assert not np.array_equal(large.y, fixed_design(9, 3, seed=6).y)
+
+
+def test_floor_grows_with_the_number_of_evaluations():
+    one, many = floor.measure(64, 1, seed=0), floor.measure(64, 1000, seed=0)
+    assert 0 < one.fit_s < many.fit_s
+    assert one.search_s > 0
+
+
+def test_blank_line_starts_another_pip_call():
+    assert paragraphs("# why\na==1\n# and\nb\n\n\nc<2  # old\n") == [["a==1", "b"], ["c<2"]]
+
+
+def test_table_aligns_and_drops_empty_columns():
+    text = render(["n", "fit", "none", "total"], [[10, 0.01234, None, 1.5], [1000, None, None, 123.4]])
+    assert text.splitlines() == [
+        "   n     fit  total",
+        "  10  0.0123   1.50",
+        "1000       -    123",
+    ]

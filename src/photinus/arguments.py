@@ -1,0 +1,45 @@
+"""Checks of plain arguments, with one wording for all calls."""
+
+import math
+from typing import Any
+
+from photinus.errors import ArgumentError
+from photinus.space import plain_value
+
+
+def check_integer(name: str, value: object, low: int, high: int | None = None) -> int:
+    """`value` as an int within the limits."""
+    plain = plain_value(value)
+    if (
+        not isinstance(plain, int)
+        or isinstance(plain, bool)
+        or plain < low
+        or (high is not None and plain > high)
+    ):
+        limits = f">= {low}" if high is None else f"between {low} and {high}"
+        raise ArgumentError(f"`{name}` must be an integer {limits}, got {value!r}")
+    return plain
+
+
+def check_seconds(name: str, value: object) -> float:
+    """`value` as a positive, finite number of seconds."""
+    plain = plain_value(value)
+    if not isinstance(plain, int | float) or isinstance(plain, bool) or not 0 < plain < math.inf:
+        raise ArgumentError(f"`{name}` must be a number of seconds > 0, got {value!r}")
+    return float(plain)
+
+
+def check_text(name: str, value: object) -> str:
+    """`value`, if it is a string that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise ArgumentError(f"`{name}` must be a non-empty string, got {value!r}")
+    return value
+
+
+def check_exceptions(name: str, value: object) -> tuple[type[Exception], ...]:
+    """`value` as a tuple of exception classes."""
+    kinds: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
+    for kind in kinds:
+        if not isinstance(kind, type) or not issubclass(kind, Exception):
+            raise ArgumentError(f"`{name}` must be an exception class or a tuple of them, got {value!r}")
+    return kinds

@@ -1,0 +1,106 @@
+"""What a `Study` stands on: studies, trials and suggestions, wherever they live.
+
+`local.py` puts a store and the engine behind this; a client of a server implements the same. Values are
+canonical when they get here: `Study` has validated them against the problem. What `Storage` promises about
+trials holds here too.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from photinus.problem import Problem
+from photinus.record import StudyRecord, StudyState
+from photinus.space import Value
+from photinus.trial import Measurement, Trial
+
+
+class Backend(Protocol):
+    """Studies with an algorithm that suggests."""
+
+    def create_study(
+        self,
+        *,
+        project: str,
+        name: str,
+        problem: Problem,
+        algorithm: str,
+        seed: int,
+        metadata: Mapping[str, str] | None = None,
+        load_if_exists: bool = False,
+    ) -> StudyRecord:
+        """A new study, or the stored one."""
+        ...
+
+    def get_study(self, study_id: int) -> StudyRecord:
+        """The study as it is now."""
+        ...
+
+    def set_study_state(self, study_id: int, state: StudyState) -> StudyRecord:
+        """Say whether loops that work on the study should go on."""
+        ...
+
+    def get_trial(self, study_id: int, number: int) -> Trial:
+        """One trial."""
+        ...
+
+    def get_trials(self, study_id: int, *, since_event: int = 0) -> list[Trial]:
+        """Trials changed after that event, by number."""
+        ...
+
+    def count_trials(self, study_id: int) -> tuple[int, int]:
+        """How many trials there are, and how many of them are finished."""
+        ...
+
+    def ask(
+        self, study_id: int, count: int, *, worker: str | None = None, lease_s: float | None = None
+    ) -> list[Trial]:
+        """Exactly `count` trials: what is there to claim first, then new suggestions.
+
+        Raises `SuggestionError` if the algorithm cannot suggest.
+        """
+        ...
+
+    def enqueue(
+        self, study_id: int, params: Mapping[str, Value], *, metadata: Mapping[str, str] | None = None
+    ) -> Trial:
+        """Add a QUEUED trial."""
+        ...
+
+    def add_trial(
+        self,
+        study_id: int,
+        params: Mapping[str, Value],
+        measurement: Measurement,
+        *,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Trial:
+        """Add a trial that was measured elsewhere."""
+        ...
+
+    def tell(
+        self, study_id: int, number: int, measurement: Measurement, *, worker: str | None = None
+    ) -> Trial:
+        """Give a trial its outcome."""
+        ...
+
+    def amend(self, study_id: int, number: int, values: Mapping[str, float]) -> Trial:
+        """Correct a completed trial."""
+        ...
+
+    def report(self, study_id: int, number: int, values: Mapping[str, float], step: int) -> Trial:
+        """Keep intermediate values of a trial."""
+        ...
+
+    def extend_lease(self, study_id: int, number: int, *, worker: str | None, lease_s: float) -> Trial:
+        """Let a running trial's lease end `lease_s` from now."""
+        ...
+
+    def release(self, study_id: int, number: int, *, worker: str | None) -> Trial:
+        """Hand a running trial back."""
+        ...
+
+    def predict(
+        self, study_id: int, points: Sequence[Mapping[str, Value]]
+    ) -> list[dict[str, dict[str, float]]]:
+        """What the model expects at each point: per objective its quantiles and warped mean and deviation."""
+        ...

@@ -1,0 +1,92 @@
+"""The bandit for many studies at once: one program over a leading axis of studies, made for a GPU.
+
+Studies that share a padded shape go through the engine together. The scores are those of single studies up to
+rounding, but a greedy search amplifies rounding: runs agree in distribution, not bit by bit.
+"""
+
+import functools
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from photinus.engine.cache import Program
+from photinus.engine.designers import gp_bandit
+from photinus.engine.designers.constants import PAPER, Preset
+from photinus.engine.designers.snapshot import Snapshot
+from photinus.engine.padding import padded_size
+from photinus.problem import Problem
+from photinus.trial import Suggestion, Trial
+
+MAX_STUDIES = 512  # ours: studies in one call; a larger group is cut into equal pieces
+
+
+def suggest_many(
+    studies: Sequence[tuple[Problem, Sequence[Trial], int]],
+    count: int = 1,
+    *,
+    preset: Preset = PAPER,
+    device: str = "cpu",
+) -> list[list[Suggestion]]:
+    """Suggest `count` points for each (problem, trials, seed), in the order given."""
+    snapshots = [Snapshot(problem, trials, seed, preset) for problem, trials, seed in studies]
+    suggestions = [snapshot.take_seeds(count) for snapshot in snapshots]
+    groups: dict[Hashable, list[int]] = defaultdict(list)
+    for i, snapshot in enumerate(snapshots):
+        num_picks = count - len(suggestions[i])
+        if num_picks:
+            groups[(_shape(snapshot, num_picks), num_picks)].append(i)
+    for (_, num_picks), members in groups.items():
+        for piece in np.array_split(members, -(-len(members) // MAX_STUDIES)):
+            found = _suggest_alike([snapshots[i] for i in piece], num_picks, device)
+            for i, more in zip(piece, found, strict=True):
+                suggestions[i].extend(more)
+    return suggestions
+
+
+def _suggest_alike(snapshots: list[Snapshot], num_picks: int, device: str) -> list[list[Suggestion]]:
+    """Fit and pick for studies of one shape."""
+    size = max(padded_size(s.num_rows + num_picks) for s in snapshots)
+    fit, pick = _fit_program(), _pick_program(snapshots[0].max_categories, snapshots[0].preset.settings)
+    fit_arguments = [(s.key(gp_bandit.FIT), s.observations(size)) for s in snapshots]
+    models = _unstack(fit(*_stack(fit_arguments), device=device), len(snapshots))
+    suggestions: list[list[Suggestion]] = [[] for _ in snapshots]
+    for _ in range(num_picks):
+        explores = [s.explores() for s in snapshots]
+        arguments = [
+            gp_bandit.pick_arguments(s, model, e, size)
+            for s, model, e in zip(snapshots, models, explores, strict=True)
+        ]
+        found = _unstack(pick(*_stack(arguments), device=device), len(snapshots))
+        for i, s in enumerate(snapshots):
+            suggestions[i].append(gp_bandit.accept(s, models[i], found[i], explores[i]))
+    return suggestions
+
+
+def _shape(snapshot: Snapshot, num_picks: int) -> Hashable:
+    """Everything that decides which program a study needs."""
+    domain = tuple(np.shape(v) for v in snapshot.encoder.domain)
+    size = padded_size(snapshot.num_rows + num_picks)
+    return size, domain, snapshot.max_categories, len(snapshot.problem.metrics)
+
+
+@functools.cache
+def _fit_program() -> Program:
+    return Program("fit_many", jax.vmap(gp_bandit.fit_arrays))
+
+
+@functools.cache
+def _pick_program(max_categories: int, settings: Any) -> Program:
+    one = functools.partial(gp_bandit.pick_arrays, max_categories=max_categories, settings=settings)
+    return Program("pick_many", jax.vmap(one), (max_categories, settings))
+
+
+def _stack(arguments: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *arguments)
+
+
+def _unstack(stacked: Any, count: int) -> list[Any]:
+    host = jax.device_get(stacked)
+    return [jax.tree.map(lambda v, i=i: v[i], host) for i in range(count)]

@@ -1,0 +1,157 @@
+"""What a store of studies promises; `photinus.testing.StorageContract` checks it.
+
+Every method is one transaction: it happens as a whole or raises and changes nothing. A store takes and
+returns frozen domain values that its caller has validated against the study's problem; it judges states (by
+the rules in `lifecycle.py`), not values. Expiry is judged by the store's own clock. Every method with a
+`study_id` may raise `UnknownStudy`, every one with a `number` may raise `UnknownTrial`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from photinus.problem import Problem
+from photinus.record import StudyRecord, StudyState
+from photinus.space import Value
+from photinus.trial import Measurement, Suggestion, Trial
+
+
+@runtime_checkable
+class Storage(Protocol):
+    """Studies, their trials (numbered from 0 without gaps), and the right to suggest for a study."""
+
+    def create_study(
+        self,
+        *,
+        project: str,
+        name: str,
+        problem: Problem,
+        algorithm: str,
+        seed: int,
+        metadata: Mapping[str, str] | None = None,
+        load_if_exists: bool = False,
+    ) -> StudyRecord:
+        """A new study, or the stored one if `load_if_exists` and problem and algorithm are the same.
+
+        Raises `DuplicateStudy`, or `StudyMismatch` with the differences. A loaded study keeps its seed and
+        metadata.
+        """
+        ...
+
+    def get_study(self, study_id: int) -> StudyRecord:
+        """The study as it is now."""
+        ...
+
+    def find_study(self, project: str, name: str) -> StudyRecord:
+        """The study of that name."""
+        ...
+
+    def list_studies(self, project: str | None = None) -> list[StudyRecord]:
+        """Studies of one project, or of all, oldest first."""
+        ...
+
+    def delete_study(self, study_id: int) -> None:
+        """Forget the study and its trials."""
+        ...
+
+    def set_study_state(self, study_id: int, state: StudyState) -> StudyRecord:
+        """Say whether loops that work on the study should go on."""
+        ...
+
+    def get_trial(self, study_id: int, number: int) -> Trial:
+        """One trial."""
+        ...
+
+    def get_trials(self, study_id: int, *, since_event: int = 0) -> list[Trial]:
+        """Trials changed after that event, all of them by default, ordered by number."""
+        ...
+
+    def count_trials(self, study_id: int) -> tuple[int, int]:
+        """How many trials there are, and how many of them are finished; cheap."""
+        ...
+
+    def claim_trials(
+        self, study_id: int, count: int, *, worker: str | None = None, lease_s: float | None = None
+    ) -> list[Trial]:
+        """Hand out up to `count` existing trials, after expiring those whose lease ran out.
+
+        First the running trials of this worker, if it has a name; then expired ones under their old number;
+        then queued ones. Lowest numbers first in each group.
+        """
+        ...
+
+    def add_suggestions(
+        self,
+        study_id: int,
+        suggestions: Sequence[Suggestion],
+        *,
+        lock_owner: str,
+        algorithm: str,
+        engine_version: str,
+        worker: str | None = None,
+        lease_s: float | None = None,
+    ) -> list[Trial]:
+        """Store suggestions and hand them out, ACTIVE from the start.
+
+        Raises `LockLost` if the suggest lock is not `lock_owner`'s any more: someone else may have suggested
+        the same meanwhile.
+        """
+        ...
+
+    def enqueue(
+        self, study_id: int, params: Mapping[str, Value], *, metadata: Mapping[str, str] | None = None
+    ) -> Trial:
+        """Add a QUEUED trial."""
+        ...
+
+    def add_trial(
+        self,
+        study_id: int,
+        params: Mapping[str, Value],
+        measurement: Measurement,
+        *,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Trial:
+        """Add a trial that was measured elsewhere."""
+        ...
+
+    def tell(
+        self, study_id: int, number: int, measurement: Measurement, *, worker: str | None = None
+    ) -> Trial:
+        """Give a trial its outcome.
+
+        The first outcome wins, whoever holds the trial: also one that comes late for an EXPIRED trial. The
+        same outcome again returns the trial as it is; another one raises `AlreadyTold`. A trial that was
+        never handed out raises `InvalidState`. `worker`, where given, is recorded as the one who measured it.
+        """
+        ...
+
+    def amend(self, study_id: int, number: int, values: Mapping[str, float]) -> Trial:
+        """Correct a COMPLETED trial's values and keep the old ones on record; otherwise `InvalidState`."""
+        ...
+
+    def report(self, study_id: int, number: int, values: Mapping[str, float], step: int) -> Trial:
+        """Keep intermediate values of a trial that was handed out; the same step again replaces them.
+
+        Raises `InvalidState` for a QUEUED trial, `AlreadyTold` for a finished one.
+        """
+        ...
+
+    def extend_lease(self, study_id: int, number: int, *, worker: str | None, lease_s: float) -> Trial:
+        """Let a running trial's lease end `lease_s` from now; `InvalidState` if `worker` does not hold it."""
+        ...
+
+    def release(self, study_id: int, number: int, *, worker: str | None) -> Trial:
+        """Hand a running trial back: EXPIRED, and next to go out; `InvalidState` if `worker` lacks it."""
+        ...
+
+    def request_stop(self, study_id: int, number: int) -> Trial:
+        """Mark a running trial as STOPPING, for its worker to see; `InvalidState` if it is not running."""
+        ...
+
+    def acquire_suggest_lock(self, study_id: int, owner: str, ttl_s: float) -> bool:
+        """Take the study's suggest lock for `ttl_s`, or hold it longer if it is `owner`'s; False if taken."""
+        ...
+
+    def release_suggest_lock(self, study_id: int, owner: str) -> None:
+        """Give the lock back, if it is `owner`'s still."""
+        ...

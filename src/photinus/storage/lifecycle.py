@@ -1,0 +1,227 @@
+"""The changes of a trial, as pure functions from the old trial to the new one.
+
+Every store applies these, so that no two of them can disagree about a trial's life. Each function checks that
+the trial's state allows the change and raises otherwise. `now` is the time by the store's clock, `event` the
+study's next event.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from photinus.errors import AlreadyTold, DuplicateStudy, InvalidState, StudyMismatch
+from photinus.problem import Problem
+from photinus.record import StudyRecord
+from photinus.space import Value
+from photinus.trial import Amendment, Measurement, Report, Suggestion, Trial, TrialState
+
+
+def suggested(
+    number: int,
+    suggestion: Suggestion,
+    *,
+    algorithm: str,
+    engine_version: str,
+    worker: str | None,
+    lease_s: float | None,
+    now: datetime,
+    event: int,
+) -> Trial:
+    """A new trial by an algorithm, handed out from the start."""
+    return Trial(
+        number=number,
+        params=dict(suggestion.params),
+        state=TrialState.ACTIVE,
+        worker=worker,
+        created_at=now,
+        started_at=now,
+        lease_expires_at=_deadline(now, lease_s),
+        attempts=1,
+        created_event=event,
+        asked_event=event,
+        updated_event=event,
+        reason=suggestion.reason,
+        algorithm=algorithm,
+        engine_version=engine_version,
+    )
+
+
+def enqueued(
+    number: int, params: Mapping[str, Value], metadata: Mapping[str, str] | None, *, now: datetime, event: int
+) -> Trial:
+    """A new trial by the user, waiting to be handed out."""
+    return Trial(
+        number=number,
+        params=dict(params),
+        state=TrialState.QUEUED,
+        created_at=now,
+        created_event=event,
+        updated_event=event,
+        metadata=dict(metadata or {}),
+    )
+
+
+def added(
+    number: int,
+    params: Mapping[str, Value],
+    measurement: Measurement,
+    metadata: Mapping[str, str] | None,
+    *,
+    now: datetime,
+    event: int,
+) -> Trial:
+    """A new trial that was measured elsewhere."""
+    return Trial(
+        number=number,
+        params=dict(params),
+        state=measurement.state,
+        values=measurement.values,
+        message=measurement.message,
+        created_at=now,
+        completed_at=now,
+        created_event=event,
+        completed_event=event,
+        updated_event=event,
+        metadata=dict(metadata or {}),
+    )
+
+
+def claim_order(trials: list[Trial], worker: str | None) -> list[Trial]:
+    """Which of the unfinished trials, given by number, an ask may have, the first one first."""
+    own = [t for t in trials if t.state.is_running and worker is not None and t.worker == worker]
+    expired = [t for t in trials if t.state == TrialState.EXPIRED]
+    queued = [t for t in trials if t.state == TrialState.QUEUED]
+    return own + expired + queued
+
+
+def has_run_out(trial: Trial, now: datetime) -> bool:
+    """Whether the lease of a running trial is over."""
+    return trial.state.is_running and trial.lease_expires_at is not None and trial.lease_expires_at <= now
+
+
+def handed_out(
+    trial: Trial, *, worker: str | None, lease_s: float | None, now: datetime, event: int
+) -> Trial:
+    """A trial of `claim_order`, given to a worker."""
+    return replace(
+        trial,
+        # A worker that comes back to a trial it was asked to stop must still see that.
+        state=TrialState.STOPPING if trial.state == TrialState.STOPPING else TrialState.ACTIVE,
+        worker=worker,
+        started_at=now,
+        lease_expires_at=_deadline(now, lease_s),
+        attempts=trial.attempts + 1,
+        # Kept from the first time: what the algorithm knew when it suggested the point does not change later.
+        asked_event=event if trial.asked_event is None else trial.asked_event,
+        updated_event=event,
+    )
+
+
+def expired(trial: Trial, *, event: int) -> Trial:
+    """A running trial that lost its worker; `worker` stays, for it may still come with a result."""
+    return replace(trial, state=TrialState.EXPIRED, lease_expires_at=None, updated_event=event)
+
+
+def is_repeated(trial: Trial, measurement: Measurement) -> bool:
+    """Whether a finished trial has that outcome, or had it before it was amended."""
+    first = Measurement.completed(trial.amendments[0].old_values) if trial.amendments else None
+    return trial.state.is_finished and measurement in (trial.measurement, first)
+
+
+def told(trial: Trial, measurement: Measurement, *, worker: str | None, now: datetime, event: int) -> Trial:
+    """A trial with its outcome; the first one wins, whoever brings it."""
+    if trial.state == TrialState.QUEUED:
+        raise InvalidState(
+            f"trial {trial.number} must be handed out before it is told, but it is queued: ask for it first, "
+            "or use add_trial for a point measured elsewhere"
+        )
+    if trial.state.is_finished:
+        raise AlreadyTold(
+            f"trial {trial.number} is {trial.state} already ({trial.values or trial.message}), "
+            f"got {measurement.state} ({measurement.values or measurement.message}): "
+            "the first outcome counts; correct values with amend"
+        )
+    return replace(
+        trial,
+        state=measurement.state,
+        values=measurement.values,
+        message=measurement.message,
+        worker=trial.worker if worker is None else worker,
+        completed_at=now,
+        lease_expires_at=None,
+        completed_event=event,
+        updated_event=event,
+    )
+
+
+def amended(trial: Trial, values: Mapping[str, float], *, now: datetime, event: int) -> Trial:
+    """A completed trial with corrected values, the old ones on record."""
+    if trial.values is None:
+        raise InvalidState(
+            f"only completed trials can be amended, but trial {trial.number} is {trial.state}: "
+            "tell an unfinished trial; use add_trial to give an infeasible or failed point values"
+        )
+    amendment = Amendment(trial.values, dict(values), now, event)
+    return replace(trial, values=dict(values), amendments=(*trial.amendments, amendment), updated_event=event)
+
+
+def reported(trial: Trial, values: Mapping[str, float], step: int, *, now: datetime, event: int) -> Trial:
+    """A trial with intermediate values at a step, in place of earlier ones at that step."""
+    if trial.state == TrialState.QUEUED:
+        raise InvalidState(f"trial {trial.number} must be handed out before it takes reports: ask for it")
+    if trial.state.is_finished:
+        raise AlreadyTold(
+            f"trials take reports until they are told, but trial {trial.number} is {trial.state}"
+        )
+    kept = [report for report in trial.reports if report.step != step]
+    reports = sorted([*kept, Report(step, dict(values), now)], key=lambda report: report.step)
+    return replace(trial, reports=tuple(reports), updated_event=event)
+
+
+def extended(trial: Trial, *, worker: str | None, lease_s: float, now: datetime, event: int) -> Trial:
+    """A running trial whose lease ends later."""
+    _check_held(trial, worker)
+    return replace(trial, lease_expires_at=_deadline(now, lease_s), updated_event=event)
+
+
+def released(trial: Trial, *, worker: str | None, event: int) -> Trial:
+    """A running trial that its worker hands back."""
+    _check_held(trial, worker)
+    return expired(trial, event=event)
+
+
+def stopping(trial: Trial, *, event: int) -> Trial:
+    """A running trial whose worker is asked to end early."""
+    if not trial.state.is_running:
+        raise InvalidState(
+            f"only a running trial can be asked to stop, but trial {trial.number} is {trial.state}"
+        )
+    return replace(trial, state=TrialState.STOPPING, updated_event=event)
+
+
+def reopened(record: StudyRecord, problem: Problem, algorithm: str, load_if_exists: bool) -> StudyRecord:
+    """The stored study of a name, if it may be opened under this definition."""
+    if not load_if_exists:
+        raise DuplicateStudy(
+            f"a study named {record.name!r} exists in project {record.project!r}: "
+            "pass load_if_exists=True to go on with it, or choose another name"
+        )
+    differences = record.differences(problem, algorithm)
+    if differences:
+        raise StudyMismatch(
+            f"study {record.name!r} was created with another definition; use that one or another name:\n  "
+            + "\n  ".join(differences)
+        )
+    return record
+
+
+def _check_held(trial: Trial, worker: str | None) -> None:
+    if not trial.state.is_running or trial.worker != worker:
+        raise InvalidState(
+            f"trial {trial.number} must be running and held by {worker or 'an anonymous worker'}, but it is "
+            f"{trial.state} and was last held by {trial.worker or 'an anonymous worker'}"
+        )
+
+
+def _deadline(now: datetime, lease_s: float | None) -> datetime | None:
+    return None if lease_s is None else now + timedelta(seconds=lease_s)

@@ -1,0 +1,330 @@
+"""A study as its user sees it: ask, tell, optimize, and what came of it. Works on any `Backend`."""
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from photinus.arguments import check_exceptions, check_integer, check_seconds, check_text
+from photinus.backend import Backend
+from photinus.best import BestSoFar, best_trials
+from photinus.errors import AlreadyTold, ArgumentError, NoCompletedTrial, ProblemError
+from photinus.executors import Objective, ThisProcess, WorkerProcesses, Workers
+from photinus.frame import to_dataframe
+from photinus.optimizing import Budget, Loop
+from photinus.problem import ALGORITHMS, Problem
+from photinus.progress import ProgressBar, log_trial
+from photinus.record import DEFAULT_PROJECT, StudyRecord, StudyState
+from photinus.reporting import BoundTrial, LiveReporter, bind
+from photinus.trial import Measurement, Trial
+
+if TYPE_CHECKING:
+    import pandas
+
+MAX_SEED = 2**32
+
+Callback = Callable[["Study", BoundTrial], object]
+
+
+class Study:
+    """Trials of one problem and the algorithm that suggests them. Made by `create_study`."""
+
+    def __init__(self, backend: Backend, record: StudyRecord) -> None:
+        self._backend = backend
+        self._record = record
+        self._id = record.id
+        self._reporter = LiveReporter(backend, record.id, (record.project, record.name), record.problem)
+
+    @classmethod
+    def create(
+        cls,
+        backend: Backend,
+        problem: Problem,
+        *,
+        name: str | None = None,
+        seed: int | None = None,
+        load_if_exists: bool = False,
+        algorithm: str = "default",
+        project: str = DEFAULT_PROJECT,
+        metadata: Mapping[str, str] | None = None,
+    ) -> "Study":
+        """A new study on a back end, or the stored one of that name; see `create_study`."""
+        if algorithm not in ALGORITHMS:
+            raise ArgumentError(f"`algorithm` must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
+        if name is None and load_if_exists:
+            raise ArgumentError("`load_if_exists=True` needs the `name` of the study to load")
+        record = backend.create_study(
+            project=check_text("project", project),
+            name=f"study-{secrets.token_hex(4)}" if name is None else check_text("name", name),
+            problem=problem,
+            algorithm=algorithm,
+            seed=secrets.randbelow(MAX_SEED)
+            if seed is None
+            else check_integer("seed", seed, 0, MAX_SEED - 1),
+            metadata=metadata,
+            load_if_exists=load_if_exists,
+        )
+        return cls(backend, record)
+
+    def __repr__(self) -> str:
+        num_trials, num_finished = self._backend.count_trials(self._id)
+        goals = {metric.name: metric.goal.value for metric in self.problem.metrics}
+        return (
+            f"Study(name={self.name!r}, parameters={list(self.problem.space)}, objectives={goals}, "
+            f"algorithm={self.algorithm!r}, trials={num_trials}, finished={num_finished})"
+        )
+
+    def __len__(self) -> int:
+        return self._backend.count_trials(self._id)[0]
+
+    @property
+    def name(self) -> str:
+        """Unique within its project."""
+        return self._record.name
+
+    @property
+    def project(self) -> str:
+        """The group of studies it belongs to."""
+        return self._record.project
+
+    @property
+    def problem(self) -> Problem:
+        """Search space and objectives."""
+        return self._record.problem
+
+    @property
+    def algorithm(self) -> str:
+        """What suggests the trials."""
+        return self._record.algorithm
+
+    @property
+    def seed(self) -> int:
+        """Where all randomness comes from."""
+        return self._record.seed
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Notes given at creation."""
+        return dict(self._record.metadata)
+
+    @property
+    def state(self) -> StudyState:
+        """STOPPED once `stop` was called, until the next `optimize`."""
+        return self._backend.get_study(self._id).state
+
+    @property
+    def trials(self) -> list[BoundTrial]:
+        """All trials, by number."""
+        return [self._bind(trial) for trial in self._backend.get_trials(self._id)]
+
+    @property
+    def best_trial(self) -> BoundTrial:
+        """The completed trial with the best value, the first of them if there are several."""
+        if self.problem.is_multi_objective:
+            raise ProblemError(
+                f"one best trial needs one objective, but the study has {len(self.problem.metrics)}: "
+                "use best_trials, the Pareto set"
+            )
+        best = self.best_trials
+        if not best:
+            raise NoCompletedTrial(
+                f"study {self.name!r} has no completed trial among its {len(self)}: tell a value first"
+            )
+        return best[0]
+
+    @property
+    def best_trials(self) -> list[BoundTrial]:
+        """The Pareto set, by number; with a single objective a list of the best trial. May be empty."""
+        return [self._bind(t) for t in best_trials(self.problem, self._backend.get_trials(self._id))]
+
+    def ask(self, n: int = 1, worker: str | None = None, lease: float | None = None) -> list[BoundTrial]:
+        """`n` trials to run: handed back or enqueued ones first, then new suggestions.
+
+        Args:
+            n: how many, at least 1.
+            worker: a name to come back under: a named worker is given its own unfinished trials first.
+                Without one, no trial that somebody is working on is given out.
+            lease: seconds after which a trial without outcome may be given to someone else; None for never.
+        """
+        count = check_integer("n", n, 1)
+        name = None if worker is None else check_text("worker", worker)
+        lease_s = None if lease is None else check_seconds("lease", lease)
+        trials = self._backend.ask(self._id, count, worker=name, lease_s=lease_s)
+        return [self._bind(trial) for trial in trials]
+
+    def tell(
+        self,
+        trial: Trial | int,
+        values: float | Mapping[str, float] | None = None,
+        *,
+        infeasible: str | None = None,
+        failed: str | None = None,
+        worker: str | None = None,
+    ) -> BoundTrial:
+        """Give a trial its outcome, once: the same again changes nothing, another raises `AlreadyTold`.
+
+        Args:
+            trial: the trial or its number.
+            values: a number for a single objective, or a dict by objective name.
+            infeasible: instead of values, why the point cannot be measured; teaches that it is bad.
+            failed: instead of values, what broke; says nothing about the point.
+            worker: who measured it, if not who asked for it.
+        """
+        number = self._number(trial)
+        measurement = self._measurement(values, infeasible=infeasible, failed=failed)
+        name = None if worker is None else check_text("worker", worker)
+        if isinstance(trial, BoundTrial):
+            self._deliver_reports(trial)
+        return self._bind(self._backend.tell(self._id, number, measurement, worker=name))
+
+    def enqueue(self, params: Mapping[str, Any], *, metadata: Mapping[str, str] | None = None) -> BoundTrial:
+        """Have this point handed out next, after points enqueued before."""
+        canonical = self.problem.space.validate(params)
+        return self._bind(self._backend.enqueue(self._id, canonical, metadata=metadata))
+
+    def add_trial(
+        self,
+        params: Mapping[str, Any],
+        values: float | Mapping[str, float] | None = None,
+        *,
+        infeasible: str | None = None,
+        failed: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> BoundTrial:
+        """Record a point that was measured elsewhere."""
+        canonical = self.problem.space.validate(params)
+        measurement = self._measurement(values, infeasible=infeasible, failed=failed)
+        return self._bind(self._backend.add_trial(self._id, canonical, measurement, metadata=metadata))
+
+    def amend(self, trial: Trial | int, values: float | Mapping[str, float]) -> BoundTrial:
+        """Correct the values of a completed trial; the old ones stay on record in its `amendments`."""
+        canonical = self.problem.validate_values(values)
+        return self._bind(self._backend.amend(self._id, self._number(trial), canonical))
+
+    def extend_lease(self, trial: BoundTrial, lease: float) -> BoundTrial:
+        """Keep a trial that was asked for with a lease for `lease` more seconds from now."""
+        number, lease_s = self._number(trial), check_seconds("lease", lease)
+        return self._bind(self._backend.extend_lease(self._id, number, worker=trial.worker, lease_s=lease_s))
+
+    def release(self, trial: BoundTrial) -> BoundTrial:
+        """Hand a trial back without an outcome; it is the next to be given out."""
+        return self._bind(self._backend.release(self._id, self._number(trial), worker=trial.worker))
+
+    def predict(self, points: Sequence[Mapping[str, Any]]) -> list[dict[str, dict[str, float]]]:
+        """What the model expects at each point, by objective.
+
+        `q05`, `q50` and `q95` are quantiles in the objective's units; `mean_warped` and `std_warped` are what
+        the model computes with.
+        """
+        return self._backend.predict(self._id, [self.problem.space.validate(point) for point in points])
+
+    def optimize(
+        self,
+        objective: Objective,
+        n_trials: int | None = None,
+        *,
+        until: int | None = None,
+        n_jobs: int = 1,
+        timeout: float | None = None,
+        callbacks: Sequence[Callback] = (),
+        catch: type[Exception] | tuple[type[Exception], ...] = (),
+        progress: bool | None = None,
+    ) -> None:
+        """Ask, run `objective(trial)`, tell, until the budget is spent.
+
+        The objective returns a number, or a dict by objective name; NaN or an infinity makes the trial
+        infeasible.
+
+        Args:
+            objective: called with the trial; `trial.params` is a dict.
+            n_trials: finish so many new trials.
+            until: finish new trials until the study has so many finished ones, old ones included.
+            n_jobs: worker processes to run objectives in; 1 runs them in this process, -1 uses every core.
+            timeout: seconds after which no new trial is begun; running ones are waited for.
+            callbacks: each called with the study and the finished trial.
+            catch: exceptions of the objective that fail a trial and let the study go on. Any other one fails
+                the trial too, and is raised.
+            progress: whether to show a bar; None for only on a terminal.
+        """
+        budget = _budget(n_trials, until, timeout)
+        workers = _workers(objective, check_exceptions("catch", catch), n_jobs)
+        if self.state == StudyState.STOPPED:
+            self._backend.set_study_state(self._id, StudyState.ACTIVE)
+        best = BestSoFar(self._backend, self._id, self.problem)
+        total = budget.num_new
+        if budget.num_total is not None:
+            total = max(0, budget.num_total - self._backend.count_trials(self._id)[1])
+
+        with ProgressBar(total=total, wanted=progress) as bar:
+
+            def on_finished(trial: Trial) -> None:
+                best.update()
+                log_trial(trial, best.trial)
+                bar.advance(best.trial)
+                for callback in callbacks:
+                    callback(self, self._bind(trial))
+
+            loop = Loop(self._backend, self._id, workers, budget, bind=self._bind, on_finished=on_finished)
+            loop.run()
+
+    def stop(self) -> None:
+        """End every `optimize` of this study, also in other processes, when its running trials are done."""
+        self._backend.set_study_state(self._id, StudyState.STOPPED)
+
+    def to_dataframe(self) -> "pandas.DataFrame":
+        """One row per trial; parameters in columns `params_...`, objectives in `values_...`."""
+        return to_dataframe(self.problem, self._backend.get_trials(self._id))
+
+    def _bind(self, trial: Trial) -> BoundTrial:
+        return bind(trial, self._reporter)
+
+    def _number(self, trial: Trial | int) -> int:
+        if isinstance(trial, BoundTrial) and trial.reporter.study_key != self._reporter.study_key:
+            raise ArgumentError(
+                f"trial {trial.number} belongs to study {trial.reporter.study_key[1]!r}, not to {self.name!r}"
+            )
+        return trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
+
+    def _measurement(self, values: object, *, infeasible: str | None, failed: str | None) -> Measurement:
+        given = [x for x in (values, infeasible, failed) if x is not None]
+        if len(given) != 1:
+            raise ArgumentError(
+                "exactly one of values, infeasible= and failed= must be given, "
+                f"got {values=}, {infeasible=}, {failed=}"
+            )
+        if infeasible is not None:
+            return Measurement.infeasible(check_text("infeasible", infeasible))
+        if failed is not None:
+            return Measurement.failed(check_text("failed", failed))
+        return Measurement.completed(self.problem.validate_values(values))
+
+    def _deliver_reports(self, trial: BoundTrial) -> None:
+        """Send what a trial reported in another process."""
+        with contextlib.suppress(AlreadyTold):  # `tell` will judge that
+            for values, step in trial.reporter.kept:
+                self._backend.report(self._id, trial.number, values, step)
+
+
+def _budget(n_trials: int | None, until: int | None, timeout: float | None) -> Budget:
+    if n_trials is not None and until is not None:
+        raise ArgumentError(f"only one of n_trials and until may be given, got {n_trials=}, {until=}")
+    if n_trials is None and until is None and timeout is None:
+        raise ArgumentError("one of n_trials, until and timeout must be given, or optimize would never end")
+    return Budget(
+        num_new=None if n_trials is None else check_integer("n_trials", n_trials, 0),
+        num_total=None if until is None else check_integer("until", until, 0),
+        deadline=None if timeout is None else time.monotonic() + check_seconds("timeout", timeout),
+    )
+
+
+def _workers(objective: Objective, catch: tuple[type[Exception], ...], n_jobs: int) -> Workers:
+    if not callable(objective):
+        raise ArgumentError(f"the objective must be callable with a trial, got {objective!r}")
+    if n_jobs == -1:
+        import loky
+
+        n_jobs = loky.cpu_count()
+    if check_integer("n_jobs", n_jobs, 1) == 1:
+        return ThisProcess(objective, catch)
+    return WorkerProcesses(objective, catch, n_jobs)

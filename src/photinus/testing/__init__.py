@@ -1,0 +1,14 @@
+"""Contracts that every store and every back end must pass, and Hypothesis strategies; needs pytest.
+
+class TestMyStorage(StorageContract):
+    @pytest.fixture
+    def make_storage(self):
+        return lambda clock: MyStorage(clock=clock)
+"""
+
+import pytest
+
+pytest.register_assert_rewrite("photinus.testing.storage", "photinus.testing.study")
+
+from photinus.testing.storage import StorageContract as StorageContract  # noqa: E402
+from photinus.testing.study import StudyContract as StudyContract  # noqa: E402

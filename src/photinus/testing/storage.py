@@ -1,0 +1,606 @@
+"""What every store must do, as tests: subclass `StorageContract` and give it a `make_storage` fixture."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from photinus.errors import (
+    AlreadyTold,
+    DuplicateStudy,
+    InvalidState,
+    LockLost,
+    StudyMismatch,
+    UnknownStudy,
+    UnknownTrial,
+)
+from photinus.problem import Problem
+from photinus.record import StudyRecord, StudyState
+from photinus.space import Categorical, Float
+from photinus.storage import Storage
+from photinus.trial import Measurement, Suggestion, Trial, TrialState
+
+PROBLEM = Problem.define({"x": Float(0, 1), "flag": Categorical([False, True])}, {"loss": "minimize"})
+DONE = Measurement.completed({"loss": 1.0})
+
+
+class ManualClock:
+    """A clock that moves when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2030, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        """What time it is."""
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += timedelta(seconds=seconds)
+
+
+MakeStorage = Callable[[ManualClock], Storage]
+
+
+def create(storage: Storage, name: str = "s", project: str = "default", **changes: object) -> StudyRecord:
+    """A study of the contract's problem."""
+    settings = {"problem": PROBLEM, "algorithm": "random", "seed": 7, **changes}
+    return storage.create_study(project=project, name=name, **settings)  # pyright: ignore[reportArgumentType]
+
+
+def suggest(
+    storage: Storage, study_id: int, count: int = 1, worker: str | None = None, lease_s: float | None = None
+) -> list[Trial]:
+    """New trials, the way a back end stores them."""
+    assert storage.acquire_suggest_lock(study_id, "contract", 60)
+    suggestions = [Suggestion({"x": 0.5, "flag": True}, {"why": index}) for index in range(count)]
+    trials = storage.add_suggestions(
+        study_id,
+        suggestions,
+        lock_owner="contract",
+        algorithm="random",
+        engine_version="1",
+        worker=worker,
+        lease_s=lease_s,
+    )
+    storage.release_suggest_lock(study_id, "contract")
+    return trials
+
+
+class StorageContract:
+    """Tests for every store; time passes only when the test says so."""
+
+    @pytest.fixture
+    def make_storage(self) -> MakeStorage:
+        """How to make an empty store with a given clock."""
+        raise NotImplementedError("a contract needs the fixture `make_storage`")
+
+    @pytest.fixture
+    def clock(self) -> ManualClock:
+        """The store's clock."""
+        return ManualClock()
+
+    @pytest.fixture
+    def storage(self, make_storage: MakeStorage, clock: ManualClock) -> Storage:
+        """An empty store."""
+        return make_storage(clock)
+
+    @pytest.fixture
+    def study(self, storage: Storage) -> int:
+        """The id of an empty study."""
+        return create(storage).id
+
+    # Studies.
+
+    def test_a_created_study_is_found_again(self, storage: Storage, clock: ManualClock) -> None:
+        """By id, by name and in lists."""
+        record = create(storage, metadata={"team": "blue"})
+        assert (record.project, record.name, record.algorithm, record.seed) == ("default", "s", "random", 7)
+        assert record.problem == PROBLEM
+        assert record.state == StudyState.ACTIVE
+        assert record.created_at == clock.now
+        assert record.metadata == {"team": "blue"}
+        assert storage.get_study(record.id) == record
+        assert storage.find_study("default", "s") == record
+        assert storage.list_studies() == [record]
+
+    def test_studies_are_unique_by_project_and_name(self, storage: Storage) -> None:
+        """The same name in another project is another study."""
+        first = create(storage)
+        second = create(storage, project="other")
+        assert first.id != second.id
+        assert storage.list_studies("other") == [second]
+        with pytest.raises(DuplicateStudy, match="load_if_exists=True"):
+            create(storage)
+        assert storage.list_studies() == [first, second]
+
+    def test_loading_returns_the_stored_study(self, storage: Storage) -> None:
+        """Seed and metadata stay as they were; the order of parameters does not matter."""
+        first = create(storage, metadata={"a": "b"})
+        turned = Problem.define(dict(reversed(list(PROBLEM.space.parameters.items()))), {"loss": "minimize"})
+        assert create(storage, problem=turned, seed=8, load_if_exists=True) == first
+
+    def test_loading_under_another_definition_shows_the_differences(self, storage: Storage) -> None:
+        """All of them, and nothing changes."""
+        first = create(storage)
+        other = Problem.define({"x": Float(0, 2), "y": Float(0, 1)}, {"loss": "maximize"})
+        with pytest.raises(StudyMismatch) as caught:
+            create(storage, problem=other, algorithm="paper", load_if_exists=True)
+        for part in ("'x'", "high=2.0", "'flag'", "'y': absent", "minimize, now maximize", "'paper'"):
+            assert part in str(caught.value)
+        assert storage.list_studies() == [first]
+
+    def test_a_deleted_study_is_gone(self, storage: Storage) -> None:
+        """Its name is free again, its id is not used again."""
+        record = create(storage)
+        suggest(storage, record.id)
+        storage.delete_study(record.id)
+        with pytest.raises(UnknownStudy, match="'s'"):
+            storage.find_study("default", "s")
+        again = create(storage)
+        assert again.id != record.id
+        assert storage.get_trials(again.id) == []
+
+    def test_a_study_is_stopped_and_started(self, storage: Storage, study: int) -> None:
+        """The state is kept."""
+        assert storage.set_study_state(study, StudyState.STOPPED).state == StudyState.STOPPED
+        assert storage.get_study(study).state == StudyState.STOPPED
+        storage.set_study_state(study, StudyState.ACTIVE)
+        assert storage.get_study(study).state == StudyState.ACTIVE
+
+    def test_every_method_knows_unknown_studies_and_trials(self, storage: Storage, study: int) -> None:
+        """By number: also negative ones."""
+        by_number: list[Callable[[int, int], object]] = [
+            storage.get_trial,
+            lambda s, n: storage.tell(s, n, DONE),
+            lambda s, n: storage.amend(s, n, {"loss": 1.0}),
+            lambda s, n: storage.report(s, n, {"loss": 1.0}, 0),
+            lambda s, n: storage.extend_lease(s, n, worker=None, lease_s=1),
+            lambda s, n: storage.release(s, n, worker=None),
+            storage.request_stop,
+        ]
+        by_study: list[Callable[[int], object]] = [
+            storage.get_study,
+            storage.delete_study,
+            lambda s: storage.set_study_state(s, StudyState.STOPPED),
+            storage.get_trials,
+            storage.count_trials,
+            lambda s: storage.claim_trials(s, 1),
+            lambda s: suggest(storage, s),
+            lambda s: storage.enqueue(s, {"x": 0.1, "flag": True}),
+            lambda s: storage.add_trial(s, {"x": 0.1, "flag": True}, DONE),
+            lambda s: storage.acquire_suggest_lock(s, "me", 1),
+            lambda s: storage.release_suggest_lock(s, "me"),
+            *(lambda s, method=method: method(s, 0) for method in by_number),
+        ]
+        for method in by_study:
+            with pytest.raises(UnknownStudy, match="999"):
+                method(999)
+        suggest(storage, study)
+        for method in by_number:
+            for number in (1, -1):
+                with pytest.raises(UnknownTrial, match="1 trials"):
+                    method(study, number)
+        assert len(storage.get_trials(study)) == 1
+
+    # New trials.
+
+    def test_suggestions_are_stored_active(self, storage: Storage, study: int, clock: ManualClock) -> None:
+        """Under the next numbers, with all that is known about them."""
+        first, second = suggest(storage, study, 2, worker="w", lease_s=60)
+        assert (first.number, second.number) == (0, 1)
+        assert first.state == TrialState.ACTIVE
+        assert first.params == {"x": 0.5, "flag": True}
+        assert first.params["flag"] is True
+        assert (first.worker, first.attempts) == ("w", 1)
+        assert first.created_at == first.started_at == clock.now
+        assert first.lease_expires_at == clock.now + timedelta(seconds=60)
+        assert (first.algorithm, first.engine_version) == ("random", "1")
+        assert second.reason == {"why": 1}
+        assert first.asked_event == first.created_event == first.updated_event
+        assert second.created_event > first.created_event
+        assert storage.get_trials(study) == [first, second]
+        assert storage.get_trial(study, 1) == second
+
+    def test_an_enqueued_trial_waits(self, storage: Storage, study: int, clock: ManualClock) -> None:
+        """It belongs to nobody and was not asked for."""
+        trial = storage.enqueue(study, {"x": 0.1, "flag": False}, metadata={"from": "me"})
+        assert (trial.number, trial.state, trial.attempts) == (0, TrialState.QUEUED, 0)
+        assert trial.params == {"x": 0.1, "flag": False}
+        assert trial.metadata == {"from": "me"}
+        assert trial.created_at == clock.now
+        assert trial.started_at is None
+        assert trial.asked_event is None
+        assert storage.get_trials(study) == [trial]
+
+    @pytest.mark.parametrize("measurement", [DONE, Measurement.infeasible("no"), Measurement.failed("lost")])
+    def test_an_added_trial_is_finished(self, storage: Storage, study: int, measurement: Measurement) -> None:
+        """With any outcome, without ever having been asked for."""
+        trial = storage.add_trial(study, {"x": 0.1, "flag": False}, measurement, metadata={"k": "v"})
+        assert trial.measurement == measurement
+        assert trial.completed_event == trial.created_event
+        assert trial.asked_event is None
+        assert trial.metadata == {"k": "v"}
+        assert storage.get_trials(study) == [trial]
+        assert storage.claim_trials(study, 1) == []
+
+    def test_what_the_caller_does_to_its_dicts_later_does_not_matter(
+        self, storage: Storage, study: int
+    ) -> None:
+        """A store copies what it is given."""
+        params = {"x": 0.1, "flag": False}
+        storage.enqueue(study, params)
+        params["x"] = 0.9
+        assert storage.get_trial(study, 0).params["x"] == 0.1
+
+    def test_counting(self, storage: Storage, study: int) -> None:
+        """All trials, and those with an outcome."""
+        assert storage.count_trials(study) == (0, 0)
+        suggest(storage, study, 3)
+        storage.enqueue(study, {"x": 0.1, "flag": False})
+        storage.tell(study, 1, Measurement.failed("lost"))
+        storage.add_trial(study, {"x": 0.1, "flag": False}, DONE)
+        assert storage.count_trials(study) == (5, 2)
+
+    # Handing out.
+
+    def test_an_anonymous_claim_leaves_running_trials_alone(self, storage: Storage, study: int) -> None:
+        """Whoever has them."""
+        suggest(storage, study)
+        suggest(storage, study, worker="w")
+        assert storage.claim_trials(study, 5) == []
+
+    def test_a_named_worker_is_given_its_own_trials_first(self, storage: Storage, study: int) -> None:
+        """Then expired ones, then queued ones."""
+        for _ in range(2):
+            storage.enqueue(study, {"x": 0.1, "flag": False})
+        suggest(storage, study, 2, worker="other")
+        suggest(storage, study, 2, worker="w")
+        storage.release(study, 3, worker="other")
+        assert [t.number for t in storage.claim_trials(study, 1, worker="w")] == [4]
+        assert [t.number for t in storage.claim_trials(study, 4, worker="w")] == [4, 5, 3, 0]
+        assert [t.number for t in storage.claim_trials(study, 9, worker="w")] == [0, 3, 4, 5, 1]
+        assert storage.get_trial(study, 2).worker == "other"
+
+    def test_a_claimed_trial_is_its_workers(self, storage: Storage, study: int, clock: ManualClock) -> None:
+        """With a lease from now on, and another attempt counted."""
+        storage.enqueue(study, {"x": 0.1, "flag": False})
+        clock.advance(5)
+        [trial] = storage.claim_trials(study, 1, worker="w", lease_s=10)
+        assert (trial.state, trial.worker, trial.attempts) == (TrialState.ACTIVE, "w", 1)
+        assert trial.started_at == clock.now
+        assert trial.lease_expires_at == clock.now + timedelta(seconds=10)
+        assert trial.asked_event == trial.updated_event
+        assert storage.get_trials(study) == [trial]
+
+    def test_leases_run_out_by_the_stores_clock(
+        self, storage: Storage, study: int, clock: ManualClock
+    ) -> None:
+        """The same number is handed out again, and keeps the event of its first handing out."""
+        [trial] = suggest(storage, study, worker="w", lease_s=60)
+        clock.advance(59)
+        assert storage.claim_trials(study, 1) == []
+        clock.advance(1)
+        [again] = storage.claim_trials(study, 1, worker="other", lease_s=60)
+        assert (again.number, again.worker, again.attempts) == (trial.number, "other", 2)
+        assert again.asked_event == trial.asked_event
+        assert again.updated_event > trial.updated_event
+
+    def test_all_leases_are_judged_even_if_fewer_trials_are_claimed(
+        self, storage: Storage, study: int, clock: ManualClock
+    ) -> None:
+        """A trial that nobody took is EXPIRED, not ACTIVE."""
+        suggest(storage, study, 2, lease_s=60)
+        clock.advance(61)
+        assert [t.number for t in storage.claim_trials(study, 1)] == [0]
+        assert storage.get_trial(study, 1).state == TrialState.EXPIRED
+        assert storage.get_trial(study, 1).lease_expires_at is None
+
+    def test_trials_without_a_lease_never_run_out(
+        self, storage: Storage, study: int, clock: ManualClock
+    ) -> None:
+        """A person may take a week."""
+        suggest(storage, study)
+        clock.advance(10**7)
+        assert storage.claim_trials(study, 1) == []
+
+    def test_a_lease_is_extended(self, storage: Storage, study: int, clock: ManualClock) -> None:
+        """By its holder only, while the trial runs."""
+        suggest(storage, study, worker="w", lease_s=60)
+        clock.advance(40)
+        storage.extend_lease(study, 0, worker="w", lease_s=60)
+        clock.advance(40)
+        assert storage.claim_trials(study, 1) == []
+        before = storage.get_trials(study)
+        with pytest.raises(InvalidState, match="held by other"):
+            storage.extend_lease(study, 0, worker="other", lease_s=60)
+        assert storage.get_trials(study) == before
+        clock.advance(20)
+        storage.claim_trials(study, 0)
+        with pytest.raises(InvalidState, match="it is expired"):
+            storage.extend_lease(study, 0, worker="w", lease_s=60)
+
+    def test_a_released_trial_goes_out_next(self, storage: Storage, study: int) -> None:
+        """EXPIRED at once, before queued ones; only its holder may release it."""
+        storage.enqueue(study, {"x": 0.1, "flag": False})
+        suggest(storage, study)
+        with pytest.raises(InvalidState, match="held by w"):
+            storage.release(study, 1, worker="w")
+        assert storage.release(study, 1, worker=None).state == TrialState.EXPIRED
+        with pytest.raises(InvalidState, match="it is expired"):
+            storage.release(study, 1, worker=None)
+        assert [t.number for t in storage.claim_trials(study, 1)] == [1]
+
+    def test_a_stop_request_is_seen_by_the_worker(self, storage: Storage, study: int) -> None:
+        """Also by one that comes back; the trial can still be told, or lost."""
+        storage.enqueue(study, {"x": 0.1, "flag": False})
+        with pytest.raises(InvalidState, match="is queued"):
+            storage.request_stop(study, 0)
+        suggest(storage, study, 2, worker="w")
+        assert storage.request_stop(study, 1).state == TrialState.STOPPING
+        [back] = storage.claim_trials(study, 1, worker="w")
+        assert (back.number, back.state) == (1, TrialState.STOPPING)
+        assert storage.tell(study, 1, DONE).state == TrialState.COMPLETED
+        storage.request_stop(study, 2)
+        assert storage.release(study, 2, worker="w").state == TrialState.EXPIRED
+        assert storage.claim_trials(study, 1)[0].state == TrialState.ACTIVE
+
+    # Outcomes.
+
+    @pytest.mark.parametrize("measurement", [DONE, Measurement.infeasible("no"), Measurement.failed("lost")])
+    def test_a_told_trial_is_finished(
+        self, storage: Storage, study: int, clock: ManualClock, measurement: Measurement
+    ) -> None:
+        """It is not handed out any more."""
+        [trial] = suggest(storage, study, worker="w", lease_s=60)
+        clock.advance(5)
+        told = storage.tell(study, 0, measurement)
+        assert told.measurement == measurement
+        assert told.completed_at == clock.now
+        assert told.lease_expires_at is None
+        assert told.worker == "w"
+        assert told.completed_event == told.updated_event
+        assert told.updated_event > trial.updated_event
+        assert storage.get_trials(study) == [told]
+        clock.advance(100)
+        assert storage.claim_trials(study, 1, worker="w") == []
+
+    def test_the_same_outcome_again_changes_nothing(self, storage: Storage, study: int) -> None:
+        """For values and for messages, and also after an amendment."""
+        suggest(storage, study, 2)
+        told = storage.tell(study, 0, DONE)
+        assert storage.tell(study, 0, DONE) == told
+        failed = storage.tell(study, 1, Measurement.failed("lost"))
+        assert storage.tell(study, 1, Measurement.failed("lost")) == failed
+        amended = storage.amend(study, 0, {"loss": 2.0})
+        assert storage.tell(study, 0, DONE) == amended
+        assert storage.tell(study, 0, Measurement.completed({"loss": 2.0})) == amended
+        assert storage.get_trials(study) == [amended, failed]
+
+    @pytest.mark.parametrize("first", [DONE, Measurement.infeasible("no"), Measurement.failed("lost")])
+    def test_another_outcome_is_refused(self, storage: Storage, study: int, first: Measurement) -> None:
+        """The first one counts."""
+        suggest(storage, study)
+        told = storage.tell(study, 0, first)
+        others = [Measurement.completed({"loss": 3.0}), Measurement.infeasible("x"), Measurement.failed("x")]
+        for other in others:
+            with pytest.raises(AlreadyTold, match=r"trial 0 is .* already"):
+                storage.tell(study, 0, other)
+        assert storage.get_trials(study) == [told]
+
+    def test_a_queued_trial_cannot_be_told(self, storage: Storage, study: int) -> None:
+        """Nobody can have measured it."""
+        trial = storage.enqueue(study, {"x": 0.1, "flag": False})
+        with pytest.raises(InvalidState, match="queued"):
+            storage.tell(study, 0, DONE)
+        assert storage.get_trials(study) == [trial]
+
+    def test_a_late_result_is_accepted(self, storage: Storage, study: int, clock: ManualClock) -> None:
+        """If nobody re-took the trial."""
+        suggest(storage, study, worker="w", lease_s=60)
+        clock.advance(61)
+        storage.claim_trials(study, 0)
+        assert storage.get_trial(study, 0).state == TrialState.EXPIRED
+        assert storage.tell(study, 0, DONE, worker="w").state == TrialState.COMPLETED
+        assert storage.claim_trials(study, 1) == []
+
+    @pytest.mark.parametrize("winner", ["first", "second"])
+    def test_of_two_results_the_first_wins(
+        self, storage: Storage, study: int, clock: ManualClock, winner: str
+    ) -> None:
+        """Whether it comes from the old worker or from the one that re-took the trial."""
+        suggest(storage, study, worker="first", lease_s=60)
+        clock.advance(61)
+        storage.claim_trials(study, 1, worker="second", lease_s=60)
+        told = storage.tell(study, 0, DONE, worker=winner)
+        assert told.worker == winner
+        with pytest.raises(AlreadyTold, match="first outcome counts"):
+            storage.tell(study, 0, Measurement.completed({"loss": 9.0}), worker="x")
+        assert storage.get_trials(study) == [told]
+
+    def test_an_amendment_is_on_record(self, storage: Storage, study: int, clock: ManualClock) -> None:
+        """Old and new values, when, and which event; when it was completed stays."""
+        suggest(storage, study)
+        told = storage.tell(study, 0, DONE)
+        clock.advance(5)
+        amended = storage.amend(study, 0, {"loss": 2.0})
+        assert amended.values == {"loss": 2.0}
+        [amendment] = amended.amendments
+        assert (amendment.old_values, amendment.new_values) == ({"loss": 1.0}, {"loss": 2.0})
+        assert amendment.at == clock.now
+        assert amendment.event == amended.updated_event
+        assert amendment.event > told.updated_event
+        assert (amended.completed_at, amended.completed_event) == (told.completed_at, told.completed_event)
+        assert storage.amend(study, 0, {"loss": 2.0}) == amended
+        assert len(storage.amend(study, 0, {"loss": 3.0}).amendments) == 2
+
+    def test_only_completed_trials_are_amended(self, storage: Storage, study: int) -> None:
+        """The rest have no values to correct."""
+        suggest(storage, study, 2)
+        storage.tell(study, 1, Measurement.infeasible("no"))
+        before = storage.get_trials(study)
+        for number in (0, 1):
+            with pytest.raises(InvalidState, match="only completed trials"):
+                storage.amend(study, number, {"loss": 2.0})
+        assert storage.get_trials(study) == before
+
+    def test_reports_are_kept_by_step(self, storage: Storage, study: int, clock: ManualClock) -> None:
+        """In order of steps, the last word for each; infinities and NaN included."""
+        storage.enqueue(study, {"x": 0.1, "flag": False})
+        with pytest.raises(InvalidState, match="handed out"):
+            storage.report(study, 0, {"loss": 1.0}, 0)
+        suggest(storage, study)
+        storage.report(study, 1, {"loss": float("inf")}, 5)
+        storage.report(study, 1, {"loss": 3.0}, 2)
+        clock.advance(1)
+        trial = storage.report(study, 1, {"loss": 4.0}, 2)
+        assert [(r.step, r.values) for r in trial.reports] == [
+            (2, {"loss": 4.0}),
+            (5, {"loss": float("inf")}),
+        ]
+        assert trial.reports[0].at == clock.now
+        told = storage.tell(study, 1, DONE)
+        assert told.reports == trial.reports
+        with pytest.raises(AlreadyTold, match="until they are told"):
+            storage.report(study, 1, {"loss": 1.0}, 9)
+        assert storage.get_trial(study, 1) == told
+
+    # Events.
+
+    def test_every_change_of_a_trial_is_an_event(
+        self, storage: Storage, study: int, clock: ManualClock
+    ) -> None:
+        """So a reader who remembers the last event misses nothing."""
+        suggest(storage, study, 3, worker="w", lease_s=60)
+        changes: list[tuple[int, Callable[[], object]]] = [
+            (0, lambda: storage.report(study, 0, {"loss": 1.0}, 0)),
+            (1, lambda: storage.extend_lease(study, 1, worker="w", lease_s=99)),
+            (2, lambda: storage.request_stop(study, 2)),
+            (2, lambda: storage.release(study, 2, worker="w")),
+            (2, lambda: storage.claim_trials(study, 1)),
+            (0, lambda: storage.tell(study, 0, DONE)),
+            (0, lambda: storage.amend(study, 0, {"loss": 5.0})),
+            (3, lambda: storage.enqueue(study, {"x": 0.1, "flag": False})),
+            (4, lambda: storage.add_trial(study, {"x": 0.1, "flag": False}, DONE)),
+        ]
+        for number, change in changes:
+            last = max(trial.updated_event for trial in storage.get_trials(study))
+            change()
+            [changed] = storage.get_trials(study, since_event=last)
+            assert changed.number == number
+            assert changed.updated_event > last
+        clock.advance(1000)
+        last = max(trial.updated_event for trial in storage.get_trials(study))
+        storage.claim_trials(study, 0)
+        assert [t.number for t in storage.get_trials(study, since_event=last)] == [1]
+
+    # The suggest lock.
+
+    def test_the_suggest_lock_has_one_owner(self, storage: Storage, study: int) -> None:
+        """Until it is released, by its owner; another study has another lock."""
+        assert storage.acquire_suggest_lock(study, "a", 60)
+        assert not storage.acquire_suggest_lock(study, "b", 60)
+        assert storage.acquire_suggest_lock(create(storage, "other").id, "b", 60)
+        storage.release_suggest_lock(study, "b")
+        assert not storage.acquire_suggest_lock(study, "b", 60)
+        storage.release_suggest_lock(study, "a")
+        assert storage.acquire_suggest_lock(study, "b", 60)
+
+    def test_the_suggest_lock_runs_out(self, storage: Storage, study: int, clock: ManualClock) -> None:
+        """Unless its owner takes it again in time."""
+        storage.acquire_suggest_lock(study, "a", 60)
+        clock.advance(40)
+        assert storage.acquire_suggest_lock(study, "a", 60)
+        clock.advance(40)
+        assert not storage.acquire_suggest_lock(study, "b", 60)
+        clock.advance(20)
+        assert storage.acquire_suggest_lock(study, "b", 60)
+        assert not storage.acquire_suggest_lock(study, "a", 60)
+
+    def test_suggestions_without_the_lock_are_refused(
+        self, storage: Storage, study: int, clock: ManualClock
+    ) -> None:
+        """The owner of yesterday may have suggested what another one has suggested since."""
+
+        def add(owner: str) -> list[Trial]:
+            point = Suggestion({"x": 0.5, "flag": True}, {})
+            return storage.add_suggestions(
+                study, [point], lock_owner=owner, algorithm="random", engine_version="1"
+            )
+
+        with pytest.raises(LockLost, match="must hold the suggest lock"):
+            add("a")
+        storage.acquire_suggest_lock(study, "a", 60)
+        clock.advance(61)
+        storage.acquire_suggest_lock(study, "b", 60)
+        with pytest.raises(LockLost, match="'a' must hold"):
+            add("a")
+        assert storage.get_trials(study) == []
+        assert len(add("b")) == 1
+
+    # Threads.
+
+    def test_threads_never_share_a_trial(self, storage: Storage, study: int) -> None:
+        """However many claim at once."""
+        for _ in range(60):
+            storage.enqueue(study, {"x": 0.1, "flag": False})
+        claimed: list[int] = []
+
+        def work() -> None:
+            while trials := storage.claim_trials(study, 1):
+                claimed.append(trials[0].number)
+                storage.tell(study, trials[0].number, DONE)
+
+        run_threads(work, 6)
+        assert sorted(claimed) == list(range(60))
+        assert storage.count_trials(study) == (60, 60)
+
+    def test_of_many_threads_one_tells(self, storage: Storage, study: int) -> None:
+        """The others are refused, and the trial has one outcome."""
+        suggest(storage, study)
+        told: list[float] = []
+        numbers = iter(range(8))
+
+        def work() -> None:
+            value = float(next(numbers))
+            try:
+                storage.tell(study, 0, Measurement.completed({"loss": value}))
+                told.append(value)
+            except AlreadyTold:
+                pass
+
+        run_threads(work, 8)
+        assert len(told) == 1
+        assert storage.get_trial(study, 0).values == {"loss": told[0]}
+
+    def test_trials_are_values(self, storage: Storage, study: int) -> None:
+        """A trial once read stays as it was."""
+        suggest(storage, study)
+        before = storage.get_trial(study, 0)
+        copy = replace(before)
+        storage.tell(study, 0, DONE)
+        assert before == copy
+        assert before.state == TrialState.ACTIVE
+
+
+def run_threads(work: Callable[[], None], count: int) -> None:
+    """Run `work` in several threads at once and pass on the first error."""
+    errors: list[BaseException] = []
+    barrier = threading.Barrier(count)
+
+    def run() -> None:
+        try:
+            barrier.wait()
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
