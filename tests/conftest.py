@@ -9,8 +9,11 @@ import jaxtyping
 import pytest
 
 # Shapes and types of every annotated function in the engine are checked at each call. The hook has to come
-# before the first import of the engine, and it does not import JAX.
-jaxtyping.install_import_hook("photinus.engine", "beartype.beartype")
+# before the first import of the engine, and it does not import JAX. An int will do where a float is annotated,
+# as everywhere in Python.
+jaxtyping.install_import_hook(
+    "photinus.engine", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+)
 
 # Seeds are literals: the same examples on every machine, and a failure comes again when the test runs again.
 hypothesis.settings.register_profile("photinus", deadline=None, derandomize=True, database=None)

@@ -1,9 +1,9 @@
+import contextlib
 import logging
 import os
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 
@@ -433,7 +433,7 @@ def test_a_heartbeat_survives_a_missed_beat(caplog):
 # Ctrl-C.
 
 INTERRUPTED = """
-import os, sys, time
+import pathlib, sys, time
 import photinus as ph
 
 study = ph.create_study({"x": ph.Float(0, 1)}, algorithm="random", seed=1)
@@ -441,38 +441,38 @@ study = ph.create_study({"x": ph.Float(0, 1)}, algorithm="random", seed=1)
 def objective(trial):
     if trial.number < 2:
         return 1.0
-    print("running", flush=True)
+    pathlib.Path(folder, str(trial.number)).touch()
     time.sleep(60)
 
+folder = sys.argv[2]
 try:
     study.optimize(objective, 10, n_jobs=int(sys.argv[1]))
 except KeyboardInterrupt:
-    print("interrupted", sorted(trial.state.value for trial in study.trials), flush=True)
+    print("interrupted", sorted(trial.state.value for trial in study.trials))
 study.optimize(lambda trial: 2.0, until=6)
-print([trial.state.value for trial in study.trials], [trial.attempts for trial in study.trials][2], flush=True)
+print([trial.state.value for trial in study.trials], study.trials[2].attempts)
 """
 
 
 @BOTH
 def test_ctrl_c_leaves_a_consistent_study(n_jobs, tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(textwrap.dedent(INTERRUPTED))
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(n_jobs)],
+    running = [tmp_path / str(number) for number in range(2, 2 + n_jobs)]
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, str(n_jobs), str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,  # a group of its own: Ctrl-C on a terminal reaches the workers as well
-    )
-    try:
-        assert process.stdout.readline() == "running\n"
-        if n_jobs > 1:
-            assert process.stdout.readline() == "running\n"
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.wait()
+    ) as process:
+        try:
+            while not all(file.exists() for file in running):
+                assert process.poll() is None
+                time.sleep(0.01)
+            os.killpg(process.pid, signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     lost = ["expired"] * n_jobs
     assert out.splitlines() == [f"interrupted {['completed'] * 2 + lost}", f"{['completed'] * 6} 2"]
     assert "Traceback" not in err

@@ -216,8 +216,8 @@ BIG = 1.7e308
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Float(2, 1), r"`low <= high` must hold, got low=2.0, high=1.0 for a Float"),
-        (lambda: Int(2, 1), r"`low <= high` must hold, got low=2, high=1 for a Int"),
+        (lambda: Float(2, 1), r"`low <= high` must hold, got low=2.0, high=1.0 of Float"),
+        (lambda: Int(2, 1), r"`low <= high` must hold, got low=2, high=1 of Int"),
         (lambda: Float(0, math.inf), "`high` of a Float must be a finite number, got inf"),
         (lambda: Float(math.nan, 1), "`low` of a Float must be a finite number, got nan"),
         (lambda: Float(0, 10**400), "`high` of a Float must be a finite number, got 1000"),
@@ -232,10 +232,10 @@ BIG = 1.7e308
         (lambda: Int(None, 2), "`low` of an Int must be a whole number"),
         (
             lambda: Float(0, 1, "log"),
-            'on a log scale, got low=0.0 for a Float: raise it or use scale="linear"',
+            'on a log scale, got low=0.0 of Float: raise it or use scale="linear"',
         ),
-        (lambda: Int(-1, 1, "reverse_log"), "on a reverse_log scale, got low=-1 for a Int"),
-        (lambda: Discrete([0, 1], "log"), "on a log scale, got low=0 for a Discrete"),
+        (lambda: Int(-1, 1, "reverse_log"), "on a reverse_log scale, got low=-1 of Int"),
+        (lambda: Discrete([0, 1], "log"), "on a log scale, got low=0 of Discrete"),
         (
             lambda: Float(1e10, math.nextafter(1e10, 2e10), "log"),
             r"`log\(low\) < log\(high\)` must hold on a log",

@@ -25,7 +25,7 @@ OUTPUT = Path("demo-output") / "demo.html"
 
 SPACE = {
     "lr": ph.Float(1e-4, 1e-1, scale="log"),
-    "decay": ph.Float(1e-6, 1e1, scale="log"),
+    "decay": ph.Float(1e-6, 1.0, scale="log"),
     "layers": ph.Int(1, 3),
     "units": ph.Int(16, 256, scale="log"),
     "batch": ph.Discrete([32, 64, 128, 256], scale="log"),
@@ -89,7 +89,8 @@ def validation_error(params: Mapping[str, Any]) -> float:
     folds = StratifiedKFold(NUM_FOLDS, shuffle=True, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # training stops after NUM_EPOCHS on purpose
-        return 1.0 - float(cross_val_score(_network(params), X, y, cv=folds, error_score="raise").mean())
+        accuracies = cross_val_score(_network(params), X, y, cv=folds, error_score="raise")  # pyright: ignore
+        return 1.0 - float(accuracies.mean())
 
 
 def unseen_error(params: Mapping[str, Any]) -> float:
@@ -127,9 +128,7 @@ def _digits() -> Sequence[Any]:
 
 
 def _best_trials(study: ph.Study, count: int = 5) -> Table:
-    table = Table(
-        "trial", "error", *SPACE, "intent", title="Best trials", title_justify="left", box=box.SIMPLE
-    )
+    table = _table("Best trials", "trial", "error", *SPACE, "intent")
     ranked = sorted((trial.values["error"], trial.number) for trial in study.trials if trial.values)
     for error, number in ranked[:count]:
         trial = study.trials[number]
@@ -139,11 +138,17 @@ def _best_trials(study: ph.Study, count: int = 5) -> Table:
 
 
 def _comparison(scores: Mapping[str, tuple[float, float]]) -> Table:
-    header = ("settings", "cross-validated", "images put aside")
-    table = Table(*header, title="Digits misread", title_justify="left", box=box.SIMPLE)
+    table = _table("Digits misread", "settings", "cross-validated", "images put aside")
     for name, errors in scores.items():
         table.add_row(name, *(f"{error:.2%}" for error in errors))
     return table
+
+
+def _table(title: str, *header: str) -> Table:
+    padding = (0, 2, 0, 0)  # a terminal of 80 columns has to do
+    return Table(
+        *header, title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=padding, pad_edge=False
+    )
 
 
 if __name__ == "__main__":

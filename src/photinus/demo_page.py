@@ -1,7 +1,7 @@
 """The page that the demo leaves behind: one file that opens without a network."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -112,7 +112,7 @@ def write_page(study: ph.Study, scores: Mapping[str, tuple[float, float]], path:
     path.write_text(page, encoding="utf-8")
 
 
-def history(trials: list[ph.Trial]) -> go.Figure:
+def history(trials: Sequence[ph.Trial]) -> go.Figure:
     """Error by trial number, and the best so far."""
     figure = go.Figure()
     for method, colour in METHOD_COLOURS.items():
@@ -140,7 +140,7 @@ def history(trials: list[ph.Trial]) -> go.Figure:
     return figure.update_yaxes(**ERROR_AXIS)
 
 
-def predictions(trials: list[ph.Trial], best: ph.Trial) -> go.Figure:
+def predictions(trials: Sequence[ph.Trial], best: ph.Trial) -> go.Figure:
     """Predicted intervals beside measurements, for trials that a model chose."""
     chosen = [trial for trial in trials if "predicted" in (trial.reason or {})]
     quantiles = [(trial.reason or {})["predicted"]["error"] for trial in chosen]
@@ -168,7 +168,7 @@ def predictions(trials: list[ph.Trial], best: ph.Trial) -> go.Figure:
     return figure.update_yaxes(**ERROR_AXIS)
 
 
-def slices(problem: ph.Problem, trials: list[ph.Trial]) -> go.Figure:
+def slices(problem: ph.Problem, trials: Sequence[ph.Trial]) -> go.Figure:
     """Error against each parameter."""
     parameters = problem.space.parameters
     num_columns = 3
@@ -181,7 +181,7 @@ def slices(problem: ph.Problem, trials: list[ph.Trial]) -> go.Figure:
     )
     for i, (name, parameter) in enumerate(parameters.items()):
         row, column = divmod(i, num_columns)
-        place = {"row": row + 1, "col": column + 1}
+        place: dict[str, Any] = {"row": row + 1, "col": column + 1}
         figure.add_scatter(
             x=[trial.params[name] for trial in trials],
             y=[_error(trial) for trial in trials],
@@ -205,7 +205,7 @@ def slices(problem: ph.Problem, trials: list[ph.Trial]) -> go.Figure:
     return figure.update_yaxes(**{**ERROR_AXIS, "title": None})
 
 
-def parallel(problem: ph.Problem, trials: list[ph.Trial]) -> go.Figure:
+def parallel(problem: ph.Problem, trials: Sequence[ph.Trial]) -> go.Figure:
     """One line per trial through all its parameters."""
     dimensions = [_dimension(name, p, trials) for name, p in problem.space.parameters.items()]
     magnitudes = [math.log10(max(_error(trial), SMALLEST_ERROR)) for trial in trials]
@@ -216,7 +216,7 @@ def parallel(problem: ph.Problem, trials: list[ph.Trial]) -> go.Figure:
     return figure.update_layout(**{**_layout(380), "margin": {"l": 70, "r": 50, "t": 60, "b": 30}})
 
 
-def _dimension(name: str, parameter: Any, trials: list[ph.Trial]) -> dict[str, Any]:
+def _dimension(name: str, parameter: Any, trials: Sequence[ph.Trial]) -> dict[str, Any]:
     def place(value: Any) -> float:
         if isinstance(parameter, ph.Categorical):
             return parameter.values.index(value)

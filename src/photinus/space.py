@@ -388,19 +388,19 @@ def _check_range(parameter: Float | Int | Discrete, low: int | float, high: int 
     """The rules that every numeric parameter shares."""
     kind = type(parameter).__name__
     if parameter.scale not in SCALES:
-        raise SpaceError(f"`scale` must be one of {_listing(SCALES)}, got {parameter.scale!r} for a {kind}")
+        raise SpaceError(f"`scale` must be one of {_listing(SCALES)}, got {parameter.scale!r} of {kind}")
     if low > high:
-        raise SpaceError(f"`low <= high` must hold, got {low=}, {high=} for a {kind}")
+        raise SpaceError(f"`low <= high` must hold, got {low=}, {high=} of {kind}")
     if not math.isfinite(high - low):
-        raise SpaceError(f"`high - low` must be finite, got {low=}, {high=} for a {kind}: narrow the range")
+        raise SpaceError(f"`high - low` must be finite, got {low=}, {high=} of {kind}: narrow the range")
     if parameter.scale != "linear" and low <= 0:
         raise SpaceError(
-            f"`low > 0` must hold on a {parameter.scale} scale, got {low=} for a {kind}: "
+            f"`low > 0` must hold on a {parameter.scale} scale, got {low=} of {kind}: "
             'raise it or use scale="linear"'
         )
     if parameter.scale != "linear" and low < high and math.log(low) == math.log(high):
         raise SpaceError(
-            f"`log(low) < log(high)` must hold on a {parameter.scale} scale, got {low=}, {high=} for a "
+            f"`log(low) < log(high)` must hold on a {parameter.scale} scale, got {low=}, {high=} of "
             f'{kind}: use scale="linear" for so narrow a range'
         )
     _refuse_children(parameter)

@@ -30,6 +30,7 @@ MODULES = {OURS: "photinus_paper", "optuna": "optuna_gp", "ax": "ax_client", "vi
 # google-vizier compiles anew for every suggestion and takes about ten seconds each.
 LARGEST = {"vizier": 100}
 FLOOR_FROM = 1000  # below this size overhead, not linear algebra, is what there is to win
+IDLE_LOAD = 0.5  # more than this before the run disturbs it
 COLD = (10, 20)
 MEMORY = ((100, 20), (1000, 50))
 
@@ -69,6 +70,9 @@ def run(settings: Settings) -> dict:
     """Measure everything and return the record that is printed and stored."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: settings.cores])
     RESULTS.mkdir(exist_ok=True)
+    load = os.getloadavg()[0]
+    if load > IDLE_LOAD:
+        note(f"warning: the machine is busy (load {load:.1f}); these timings will mean little")
     contestants = start(settings.contestants)
     try:
         cells = [
@@ -83,7 +87,7 @@ def run(settings: Settings) -> dict:
     return {
         "settings": asdict(settings),
         "seed": SEED,
-        "machine": machine(),
+        "machine": machine() | {"load_before": load},
         "cells": [asdict(cell) for cell in cells],
         "cold": cold.as_records(colds),
         "text": describe(cells, colds, list(contestants)),

@@ -3,6 +3,7 @@
 Both functions are pure and jit-compile to one program per padded size; both vmap over a leading axis of studies.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -11,14 +12,14 @@ import jax.numpy as jnp
 from photinus.engine import firefly
 from photinus.engine.acquisition import hypervolume
 from photinus.engine.acquisition.pure_exploration import pure_exploration, threshold
-from photinus.engine.acquisition.trust_region import constrain, trust_region
+from photinus.engine.acquisition.trust_region import TrustRegion, constrain, trust_region
 from photinus.engine.acquisition.ucb import upper_confidence_bound
 from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, Observations, Scalar
 from photinus.engine.features import Domain
 from photinus.engine.firefly import FireflySettings
 from photinus.engine.gp.fit import Fit, fit
 from photinus.engine.gp.kernel import Hyperparameters
-from photinus.engine.gp.posterior import condition
+from photinus.engine.gp.posterior import Posterior, condition
 from photinus.engine.warping import Warping, warp
 
 
@@ -38,6 +39,14 @@ class Model(NamedTuple):
     fit: Fit
     y: Float[Array, "N M"]
     warping: Warping  # leading axis: metrics
+
+
+class Acquisition(NamedTuple):
+    """What is maximised, before the trust region has its say."""
+
+    posterior: Posterior
+    region: TrustRegion
+    score: Callable[[Features], Array]
 
 
 class Pick(NamedTuple):
@@ -66,6 +75,35 @@ def fit_model(key: Key, observations: Observations) -> Model:
     return Model(fit(key, observations.features, y, observations.is_completed), y, warping)
 
 
+def acquisition(
+    key: Key,
+    observations: Observations,
+    y: Float[Array, "N M"],
+    domain: Domain,
+    hyper: Hyperparameters,
+    explores: Bool[Array, ""],
+    settings: BanditSettings,
+) -> Acquisition:
+    """Pure exploration if `explores`, else the upper confidence bound, given warped labels.
+
+    Several metrics make the bound a hypervolume improvement, and there is no trust region then.
+    """
+    num_metrics = y.shape[1]
+    posterior = condition(hyper, observations, y)
+    region = trust_region(observations, domain, is_enabled=num_metrics == 1)
+    tau = threshold(posterior.predict(observations.features), observations.is_real, settings.ucb_coefficient)
+    directions = hypervolume.scalarisation(key, y, observations.is_completed, settings.num_weights)
+
+    def score(x: Features) -> Float[Array, " T"]:
+        at = posterior.predict(x)
+        bound = upper_confidence_bound(at.mu, at.sigma_visited, settings.ucb_coefficient)
+        promise = bound[:, 0] if num_metrics == 1 else hypervolume.improvement(bound, directions)
+        unknown = pure_exploration(at, tau, settings.explore_coefficient, settings.penalty_coefficient)
+        return jnp.where(explores, unknown, promise)
+
+    return Acquisition(posterior, region, score)
+
+
 def pick(
     key: Key,
     observations: Observations,
@@ -77,26 +115,15 @@ def pick(
     max_categories: int,
     settings: BanditSettings,
 ) -> Pick:
-    """Maximise the acquisition given warped labels: pure exploration if `explores`, else the confidence bound.
-
-    Several metrics make the bound a hypervolume improvement, and there is no trust region then.
-    """
+    """Maximise the acquisition inside the trust region."""
     key_search, key_weights = jax.random.split(key)
-    num_metrics = y.shape[1]
-    posterior = condition(hyper, observations, y)
-    region = trust_region(observations, domain, is_enabled=num_metrics == 1)
-    tau = threshold(posterior.predict(observations.features), observations.is_real, settings.ucb_coefficient)
-    directions = hypervolume.scalarisation(key_weights, y, observations.is_completed, settings.num_weights)
-
-    def score(x: Features) -> Float[Array, " T"]:
-        at = posterior.predict(x)
-        bound = upper_confidence_bound(at.mu, at.sigma_visited, settings.ucb_coefficient)
-        promise = bound[:, 0] if num_metrics == 1 else hypervolume.improvement(bound, directions)
-        unknown = pure_exploration(at, tau, settings.explore_coefficient, settings.penalty_coefficient)
-        return constrain(region, x.continuous, jnp.where(explores, unknown, promise))
-
+    posterior, region, score = acquisition(key_weights, observations, y, domain, hyper, explores, settings)
     seeds, is_seed = _latest(observations, settings.search)
-    best = firefly.maximise(key_search, score, domain, max_categories, seeds, is_seed, settings.search)
+    best = firefly.maximise(
+        key_search,
+        lambda x: constrain(region, x.continuous, score(x)),
+        domain, max_categories, seeds, is_seed, settings.search,
+    )  # fmt: skip
     at = posterior.predict(best.features)
     return Pick(
         features=best.features,
