@@ -12,10 +12,10 @@ EXTRAS := dataframe,demo
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup demo test test-long lint format clean
+.PHONY: help setup demo test test-long lint format bench-env bench-latency clean
 
 help:  ## list the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 setup: $(READY)  ## create .venv and install everything for development
 
@@ -23,8 +23,8 @@ setup: $(READY)  ## create .venv and install everything for development
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(sys.version_info < (3, 11) and f"Photinus needs Python 3.11 or newer, got {v}; say make setup PYTHON=python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --group dev
+	$(BIN)/python -m pip install -qq --upgrade pip
+	$(BIN)/python -m pip install -qq --editable '.[$(EXTRAS)]' --group dev
 	touch $@
 
 demo: $(READY)  ## tune a classifier and write a page to look at
@@ -45,6 +45,12 @@ lint: $(READY)  ## check style, types and import layers
 format: $(READY)  ## put the code into its standard form
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+bench-env: $(READY)  ## make the environment of a rival, for example NAME=optuna
+	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.envs $(NAME)
+
+bench-latency: $(READY)  ## print seconds per suggestion, beside the rivals that have an environment
+	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.latency
 
 clean:  ## remove the environment and everything that was made
 	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis demo-output build dist

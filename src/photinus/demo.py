@@ -145,7 +145,7 @@ def _comparison(scores: Mapping[str, tuple[float, float]]) -> Table:
 
 
 def _table(title: str, *header: str) -> Table:
-    padding = (0, 2, 0, 0)  # a terminal of 80 columns has to do
+    padding = (0, 1, 0, 0)  # a terminal of 80 columns has to do
     return Table(
         *header, title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=padding, pad_edge=False
     )

@@ -210,7 +210,9 @@ def parallel(problem: ph.Problem, trials: Sequence[ph.Trial]) -> go.Figure:
     dimensions = [_dimension(name, p, trials) for name, p in problem.space.parameters.items()]
     magnitudes = [math.log10(max(_error(trial), SMALLEST_ERROR)) for trial in trials]
     ticks = {"tickvals": [math.log10(t) for t in ERROR_TICKS], "ticktext": ERROR_AXIS["ticktext"]}
-    dimensions.append({"label": "misread", "values": magnitudes, **ticks})
+    dimensions.append(
+        {"label": "misread", "values": magnitudes, "range": [math.log10(SMALLEST_ERROR), 0], **ticks}
+    )
     line = {"color": magnitudes, "colorscale": "Viridis", "reversescale": True}
     figure = go.Figure(go.Parcoords(dimensions=dimensions, line=line, labelfont={"size": 13}))
     return figure.update_layout(**{**_layout(380), "margin": {"l": 70, "r": 50, "t": 60, "b": 30}})

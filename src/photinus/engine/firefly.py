@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
+from photinus.engine import noise
 from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, Scalar
 from photinus.engine.features import Domain
 
@@ -47,8 +49,6 @@ class _State(NamedTuple):
     pool: Features
     scores: Float[Array, " P"]  # -inf: not scored yet
     omega: Float[Array, " P"]
-    best: Features
-    best_score: Scalar
     num_evaluations: Int[Array, ""]
 
 
@@ -78,8 +78,8 @@ def maximise(
     num_features = seeds.continuous.shape[1] + seeds.categorical.shape[1]
     size = pool_size(num_features, settings)
     batch = settings.batch_size
-    key_pool, key_steps = jax.random.split(key)
-    pool = spread(jax.random.uniform(key_pool, (size, num_features), jnp.float32), domain)
+    key_pool, key_steps = jax.random.key_data(jax.random.split(key))
+    pool = spread(noise.uniform(key_pool, jnp.zeros((), jnp.int32), (size, num_features)), domain)
     num_seeds = is_seed.shape[0]
     pool = Features(*(
         flies.at[:num_seeds].set(jnp.where(is_seed[:, None], seed, flies[:num_seeds]))
@@ -87,30 +87,22 @@ def maximise(
     ))  # fmt: skip
 
     def step(i: Array, state: _State) -> _State:
-        chance = draw(jax.random.fold_in(key_steps, i), batch, seeds, max_categories)
+        chance = draw(key_steps, i, batch, seeds, max_categories)
         start = (i % (size // batch)) * batch
         flies, scores, omega = jax.tree.map(
             lambda v: lax.dynamic_slice_in_dim(v, start, batch), (state.pool, state.scores, state.omega)
         )
         moved = move(chance, flies, scores, omega, state, domain, max_categories, settings)
         # A fly that has no score yet is scored where it stands.
-        is_new = jnp.isneginf(scores)
-        candidates = _where(is_new, flies, moved)
-        feasible = round_features(candidates, domain)
+        feasible = round_features(_where(jnp.isneginf(scores), flies, moved), domain)
         found = score(feasible)
-
-        top = jnp.argmax(found)
-        is_record = found[top] > state.best_score
-        best = Features(
-            *(jnp.where(is_record, v[top][None], w) for v, w in zip(feasible, state.best, strict=True))
-        )
-        best_score = jnp.where(is_record, found[top], state.best_score)
 
         improves = found > scores
         flies = _where(improves, feasible, flies)
         scores = jnp.where(improves, found, scores)
         omega = jnp.where(improves, omega, omega * settings.decay)  # (24)
-        gives_up = (omega < settings.min_perturbation) & (scores < best_score)
+        best = jnp.maximum(jnp.max(state.scores), jnp.max(scores))
+        gives_up = (omega < settings.min_perturbation) & (scores < best)
         flies = _where(gives_up, spread(chance.place, domain), flies)
         scores = jnp.where(gives_up, -jnp.inf, scores)
         omega = jnp.where(gives_up, settings.perturbation, omega)
@@ -120,18 +112,18 @@ def maximise(
             (state.pool, state.scores, state.omega),
             (flies, scores, omega),
         )
-        return _State(pool, all_scores, all_omega, best, best_score, state.num_evaluations + batch)
+        return _State(pool, all_scores, all_omega, state.num_evaluations + batch)
 
     state = _State(
         pool=pool,
         scores=jnp.full(size, -jnp.inf),
         omega=jnp.full(size, settings.perturbation),
-        best=jax.tree.map(lambda v: v[:1], pool),
-        best_score=jnp.asarray(-jnp.inf),
         num_evaluations=jnp.zeros((), jnp.int32),
     )
     state = lax.fori_loop(0, settings.max_evaluations // batch, step, state)
-    return Best(state.best, state.best_score, state.num_evaluations)
+    # The best point ever scored is still in the pool: flies move only to improve, and the best never gives up.
+    top = jnp.argmax(state.scores)
+    return Best(jax.tree.map(lambda v: v[top][None], state.pool), state.scores[top], state.num_evaluations)
 
 
 class Chance(NamedTuple):
@@ -143,15 +135,13 @@ class Chance(NamedTuple):
     place: Float[Array, "B D"]  # for flies that start anew
 
 
-def draw(key: Key, count: int, like: Features, max_categories: int) -> Chance:
-    """Draw for a batch of `count` flies; one call of the generator is several times cheaper than four."""
+def draw(key: Int[Array, " 2"], step: Array, count: int, like: Features, max_categories: int) -> Chance:
+    """Draw for a batch of `count` flies in one step."""
     num_continuous, num_categorical = like.continuous.shape[1], like.categorical.shape[1]
     table = num_categorical * max_categories
-    u = jax.random.uniform(key, (count, 2 * num_continuous + num_categorical + 2 * table), jnp.float32)
+    ends = np.cumsum([num_continuous, num_continuous + num_categorical, table, table])
     kick, place, category_kick, category = jnp.split(
-        u,
-        (num_continuous, 2 * num_continuous + num_categorical, 2 * num_continuous + num_categorical + table),
-        axis=1,
+        noise.uniform(key, step, (count, int(ends[-1]))), ends[:-1], axis=1
     )
     shape = (count, num_categorical, max_categories)
     return Chance(kick, category_kick.reshape(shape), category.reshape(shape), place)
@@ -223,8 +213,8 @@ def category_logits(
 def choose_categories(u: Array, logits: Array, num_categories: Array) -> Int[Array, "B Dk"]:
     """One category per feature, with probability proportional to the exponent of its logit (Gumbel's trick)."""
     is_category = jnp.arange(logits.shape[-1]) < num_categories[:, None]
-    noise = -jnp.log(-jnp.log(jnp.maximum(u, jnp.finfo(u.dtype).tiny)))
-    return jnp.argmax(jnp.where(is_category, logits + noise, -jnp.inf), axis=-1).astype(jnp.int32)
+    gumbel = -jnp.log(-jnp.log(jnp.maximum(u, jnp.finfo(u.dtype).tiny)))
+    return jnp.argmax(jnp.where(is_category, logits + gumbel, -jnp.inf), axis=-1).astype(jnp.int32)
 
 
 def laplace(u: Array) -> Array:

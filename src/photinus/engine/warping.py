@@ -19,7 +19,7 @@ INFEASIBLE_MARGIN = 0.5  # paper, §3.1
 class Warping(NamedTuple):
     """One metric's warping, as needed to undo it. Knots are the distinct labels in ascending order."""
 
-    unit: Scalar  # power of two that brings the labels into [-1, 1], so that no square overflows
+    unit: Scalar  # power of two that brings the labels into (-2, 2), so that no square overflows
     median: Scalar  # in that unit
     deviation: Scalar
     knots: Float[Array, " N"]  # linearly scaled labels, ascending, repeated at the end to fill up
@@ -36,9 +36,11 @@ def warp(
     """Warp one metric's labels; rows that are not completed become 0."""
     num_feasible = jnp.sum(is_feasible)
     y = jnp.where(is_feasible, labels, 0.0)
-    unit = jnp.exp2(jnp.ceil(jnp.log2(jnp.maximum(jnp.max(jnp.abs(y)), jnp.finfo(y.dtype).tiny))))
-    # In two steps: the unit of labels near the largest float is itself infinite.
-    y = y / 2.0 / (unit / 2.0)
+    # Exactly a power of two, which `exp2` is not: then the division is exact, and it does not matter whether the
+    # compiler rounds in between. A median that is not exactly 0 further down would change the ranks.
+    _, exponent = jnp.frexp(jnp.maximum(jnp.max(jnp.abs(y)), jnp.finfo(y.dtype).tiny))
+    unit = jnp.ldexp(jnp.ones((), y.dtype), exponent - 1)
+    y = y / unit
     y, median, deviation = scale_linearly(y, is_feasible)
     y, knots, ranked, num_knots = warp_half_rank(y, is_feasible)
     low = jnp.min(y, where=is_feasible, initial=jnp.inf)
@@ -119,4 +121,4 @@ def unwarp(z: np.ndarray, warping: Warping) -> np.ndarray:
     slope = (knots[1] - knots[0]) / (ranked[1] - ranked[0]) if len(knots) > 1 else 1.0
     worse = np.where(y < ranked[0], knots[0] + (y - ranked[0]) * slope, np.interp(y, ranked, knots))
     y = np.where(y >= 0.0, y, worse)
-    return (y * warping.deviation + warping.median) * (warping.unit / 2.0) * 2.0
+    return (y * warping.deviation + warping.median) * warping.unit

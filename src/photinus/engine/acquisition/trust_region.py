@@ -12,13 +12,14 @@ MIN_RADIUS = 0.2  # paper, §3.4
 MAX_RADIUS = 0.5  # paper, App. B: beyond it there is no trust region
 GROWTH = 5.0  # paper, App. B: trials per feature until the largest radius is reached
 PENALTY = 1e12  # paper, §3.4
+BRANCHLESS = 128  # ours: up to this many trials the distance costs less than asking whether it is needed
 UNROLLED = 64  # ours: up to this many features the distance is one fused loop on a CPU
 
 
 class TrustRegion(NamedTuple):
     """A union of boxes of one radius around the completed trials, in the numeric dimensions that it looks at."""
 
-    centres: Float[Array, "N Dc"]
+    centres: Float[Array, "Dc N"]  # features first: the distance is a loop over them
     is_centre: Bool[Array, " N"]
     is_trusted: Bool[Array, " Dc"]  # dimensions that count
     radius: Scalar
@@ -31,7 +32,8 @@ def trust_region(observations: Observations, domain: Domain, is_enabled: bool) -
     num_trials = jnp.sum(observations.is_completed)
     r = radius(num_trials, jnp.sum(is_trusted) + observations.features.categorical.shape[1])
     is_active = is_enabled & (r <= MAX_RADIUS) & (num_trials > 0) & jnp.any(is_trusted)
-    return TrustRegion(observations.features.continuous, observations.is_completed, is_trusted, r, is_active)
+    centres = observations.features.continuous.T * is_trusted[:, None]
+    return TrustRegion(centres, observations.is_completed, is_trusted, r, is_active)
 
 
 def radius(num_trials: Int[Array, ""], num_features: Int[Array, ""]) -> Scalar:
@@ -41,15 +43,14 @@ def radius(num_trials: Int[Array, ""], num_features: Int[Array, ""]) -> Scalar:
 
 def distance(region: TrustRegion, x: Float[Array, "T Dc"]) -> Float[Array, " T"]:
     """Largest coordinate difference to the nearest centre."""
-    weights = region.is_trusted.astype(x.dtype)
-    x, centres = x * weights, region.centres * weights
+    x = jnp.where(region.is_trusted, x, 0.0)  # as in the centres
     num_features = x.shape[1]
     if num_features > UNROLLED:
-        furthest = jnp.max(jnp.abs(x[:, None, :] - centres[None, :, :]), axis=-1)
+        furthest = jnp.max(jnp.abs(x[:, :, None] - region.centres[None, :, :]), axis=1)
     else:
-        furthest = jnp.zeros((x.shape[0], centres.shape[0]), x.dtype)
+        furthest = jnp.zeros((x.shape[0], region.centres.shape[1]), x.dtype)
         for d in range(num_features):
-            furthest = jnp.maximum(furthest, jnp.abs(x[:, d, None] - centres[None, :, d]))
+            furthest = jnp.maximum(furthest, jnp.abs(x[:, d, None] - region.centres[None, d]))
     return jnp.min(jnp.where(region.is_centre, furthest, jnp.inf), axis=1)
 
 
@@ -58,6 +59,8 @@ def constrain(region: TrustRegion, x: Float[Array, "T Dc"], scores: Float[Array,
 
     def inside_or_penalty() -> Array:
         d = distance(region, x)
-        return jnp.where(d <= region.radius, scores, -PENALTY - d)  # (19)
+        return jnp.where((d <= region.radius) | ~region.is_active, scores, -PENALTY - d)  # (19)
 
+    if region.is_centre.shape[0] <= BRANCHLESS:
+        return inside_or_penalty()
     return lax.cond(region.is_active, inside_or_penalty, lambda: scores)

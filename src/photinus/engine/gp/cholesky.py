@@ -20,7 +20,7 @@ PANELS = 128  # ours: largest block that is swept panel by panel
 UNROLLED = 256  # ours: up to this size all splits are compiled out, which runs faster and compiles slower
 
 
-def inverse_factor(K: Float[Array, "N N"]) -> tuple[Float[Array, "N N"], Scalar]:
+def robust_inverse_factor(K: Float[Array, "N N"]) -> tuple[Float[Array, "N N"], Scalar]:
     """Return W with W(K + jitter·I)Wᵀ = I, and the jitter: 0 wherever K itself can be factorised.
 
     Rounding can make the matrix of a thousand near-identical points indefinite; the jitter grows until it is not.
@@ -35,7 +35,7 @@ def inverse_factor(K: Float[Array, "N N"]) -> tuple[Float[Array, "N N"], Scalar]
     def try_again(state: tuple[Array, Scalar, Array]) -> tuple[Array, Scalar, Array]:
         _, _, tries = state
         jitter = jnp.where(tries > 0, unit * FIRST_JITTER * 100.0 ** (tries - 1), 0.0)
-        return _factorise(K + jitter * eye), jitter, tries + 1
+        return inverse_factor(K + jitter * eye), jitter, tries + 1
 
     # Nothing has been tried yet; starting from a failure keeps the factorisation in the program only once.
     untried = (jnp.full_like(K, jnp.nan), jnp.zeros_like(unit), jnp.zeros((), jnp.int32))
@@ -54,15 +54,16 @@ def gram(W: Float[Array, "N N"]) -> Float[Array, "N N"]:
     return jnp.block([[gram(A) + B.T @ B, corner], [corner.T, gram(C)]])
 
 
-def _factorise(K: Array, smallest: int | None = None) -> Array:
+def inverse_factor(K: Float[Array, "N N"], smallest: int | None = None) -> Float[Array, "N N"]:
+    """Return W with WKWᵀ = I; NaN if K is not positive definite. N is a multiple of TINY (padding.py)."""
     n = K.shape[0]
     smallest = smallest or (TINY if n <= UNROLLED else PANELS)
     if n <= smallest:
         return _invert_tiny(K) if n <= TINY else _sweep(K)
     h = _half(n)
-    A = _factorise(K[:h, :h], smallest)
+    A = inverse_factor(K[:h, :h], smallest)
     L = K[h:, :h] @ A.T
-    C = _factorise(K[h:, h:] - L @ L.T, smallest)
+    C = inverse_factor(K[h:, h:] - L @ L.T, smallest)
     return jnp.block([[A, jnp.zeros((h, n - h), K.dtype)], [-(C @ L) @ A, C]])
 
 
@@ -88,5 +89,5 @@ def _invert_tiny(K: Array) -> Array:
 
 
 def _half(n: int) -> int:
-    """Split so that the halves are whole blocks: sizes are multiples of TINY (padding.py)."""
+    """Split so that the halves are whole blocks."""
     return -(-n // (2 * TINY)) * TINY

@@ -66,7 +66,8 @@ def loss_and_gradient(
 
     distance = jnp.where(eye, 0.0, squared_distance(hyper, X, X))
     k = jnp.where(pairs, matern52(distance, hyper.signal_variance), 0.0)
-    W, _ = inverse_factor(k + jnp.diag(jnp.where(is_completed, hyper.noise_variance, 1.0)))
+    # No jitter here: where K cannot be factorised the loss is NaN and the step that led there is shortened.
+    W = inverse_factor(k + jnp.diag(jnp.where(is_completed, hyper.noise_variance, 1.0)))
     v = W @ y
     alpha = W.T @ v
     log_determinant = -2.0 * jnp.sum(jnp.log(jnp.diagonal(W)))

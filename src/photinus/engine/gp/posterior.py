@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax.tree_util import register_dataclass
 
 from photinus.engine.arrays import Array, Bool, Features, Float, Observations, Scalar
-from photinus.engine.gp.cholesky import inverse_factor
+from photinus.engine.gp.cholesky import robust_inverse_factor
 from photinus.engine.gp.kernel import Hyperparameters, matern52, squared_distance
 
 MIN_VARIANCE = 1e-12  # ours: rounding makes the variance at an observed point slightly negative
@@ -56,7 +56,7 @@ class Posterior:
 def condition(hyper: Hyperparameters, observations: Observations, y: Float[Array, "N M"]) -> Posterior:
     """Condition on completed trials with warped labels `y`, and on the places of visited ones."""
     X, is_completed, is_real = observations.features, observations.is_completed, observations.is_real
-    W, jitter = inverse_factor(covariance(hyper, X, is_real))
+    W, jitter = robust_inverse_factor(covariance(hyper, X, is_real))
     labelled = is_completed[:, None]
     v = jnp.where(labelled, W @ jnp.where(labelled, y, 0.0), 0.0)
     return Posterior(hyper, X, is_completed, is_real, W, W.T @ v, jitter)
