@@ -244,9 +244,8 @@ def main(path: pathlib.Path, part: int = 0, parts: int = 1) -> None:
     for kind, index in cases:
         records.append(make_record(kind, index))
         print(json.dumps(records[-1] | {"hyper": None}), flush=True)
-    path.write_text(
-        json.dumps({"made_by": "python tests/engine/search_reference.py", "cases": records}, indent=0)
-    )
+    lines = ",\n".join(map(json.dumps, records))
+    path.write_text(f'{{"made_by": "python tests/engine/search_reference.py", "cases": [\n{lines}\n]}}\n')
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from jax.experimental import serialize_executable
 
 FOLDER_VARIABLE = "PHOTINUS_CACHE_DIR"  # "off" keeps programs in memory only
 MAX_FILES = 400  # ours: about half a gigabyte; the ones longest unused go first
+CPU_OPTIONS = {"xla_cpu_prefer_vector_width": 512}  # ours: a tenth faster where there is AVX-512, no matter elsewhere
 _DIGEST_SIZE = 32
 
 log = logging.getLogger("photinus")
@@ -66,15 +67,16 @@ class Program:
             future = self._compiled[signature] = Future()
         try:
             key = _digest(repr((self.name, self._settings, signature)))
-            future.set_result(load(key) or self._compile(args, key))
+            future.set_result(load(key) or self._compile(args, key, device))
         except BaseException as error:
             del self._compiled[signature]  # the next call tries again
             future.set_exception(error)
         return future
 
-    def _compile(self, args: Any, key: str) -> Callable[..., Any]:
+    def _compile(self, args: Any, key: str, device: str) -> Callable[..., Any]:
         shapes = jax.tree.map(lambda v: jax.ShapeDtypeStruct(np.shape(v), np.asarray(v).dtype), args)
-        compiled = jax.jit(self._function).lower(*shapes).compile()
+        options = CPU_OPTIONS if device == "cpu" else None
+        compiled = jax.jit(self._function).lower(*shapes).compile(compiler_options=options)
         save(key, compiled)
         return compiled
 

@@ -1,4 +1,4 @@
-"""Contracts that every store and every back end must pass, and Hypothesis strategies; needs pytest.
+"""Contracts that every store, back end and algorithm must pass, and Hypothesis strategies; needs pytest.
 
 class TestMyStorage(StorageContract):
     @pytest.fixture
@@ -8,7 +8,10 @@ class TestMyStorage(StorageContract):
 
 import pytest
 
-pytest.register_assert_rewrite("photinus.testing.storage", "photinus.testing.study")
+pytest.register_assert_rewrite(
+    "photinus.testing.designer", "photinus.testing.storage", "photinus.testing.study"
+)
 
+from photinus.testing.designer import DesignerContract as DesignerContract  # noqa: E402
 from photinus.testing.storage import StorageContract as StorageContract  # noqa: E402
 from photinus.testing.study import StudyContract as StudyContract  # noqa: E402
