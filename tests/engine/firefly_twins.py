@@ -75,7 +75,7 @@ def logits(
 def laplace(u: float) -> float:
     """Standard Laplace noise, from its quantile function"""
     v = 2 * u - 1
-    return -math.copysign(math.log1p(-min(abs(v), 1 - 2**-24)), v)
+    return math.copysign(math.log1p(-min(abs(v), 1 - 2**-24)), v)
 
 
 def gumbel(u: float) -> float:

@@ -186,7 +186,7 @@ def improvement(bound: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> float:
 
 def jitter(K: np.ndarray) -> float:
     """Least rung of the ladder (docs/algorithm.md §10) on which the matrix has a Cholesky factor."""
-    rungs = [0.0, *(1e-8 * 100.0**i * K.diagonal().max() for i in range(5))]
+    rungs = [0.0, *(1e-8 * 100.0**i * K.diagonal().max() for i in range(4))]
     for rung in rungs:
         try:
             np.linalg.cholesky(K + rung * np.eye(len(K)))

@@ -3,24 +3,28 @@
 Shapes: N padded trials, M metrics, Dc numeric and Dk categorical features, T query points, P flies, W weights.
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jax import Array
 
 from photinus.engine.features import Features
 
-try:
-    from jaxtyping import Bool, Float, Int
-except ModuleNotFoundError:  # annotations only: the engine runs with jax, numpy and scipy alone
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int, UInt
+else:
+    try:
+        from jaxtyping import Bool, Float, Int, UInt
+    except ModuleNotFoundError:  # annotations only: the engine runs with jax, numpy and scipy alone
 
-    class _Anything:
-        def __getitem__(self, _: Any) -> Any:
-            return Any
+        class _Anything:
+            def __getitem__(self, _: Any) -> Any:
+                return Any
 
-    Bool = Float = Int = _Anything()  # type: ignore[assignment]
+        Bool = Float = Int = UInt = _Anything()
 
 Scalar = Float[Array, ""]
 Key = Array
+KeyData = UInt[Array, " 2"]  # what a key is made of
 
 
 class Observations(NamedTuple):
@@ -37,4 +41,4 @@ class Observations(NamedTuple):
     is_real: Bool[Array, " N"]  # completed or visited, that is: not padding
 
 
-__all__ = ["Array", "Bool", "Features", "Float", "Int", "Key", "Observations", "Scalar"]
+__all__ = ["Array", "Bool", "Features", "Float", "Int", "Key", "KeyData", "Observations", "Scalar", "UInt"]

@@ -27,7 +27,9 @@ from jax.experimental import serialize_executable
 
 FOLDER_VARIABLE = "PHOTINUS_CACHE_DIR"  # "off" keeps programs in memory only
 MAX_FILES = 400  # ours: about half a gigabyte; the ones longest unused go first
-CPU_OPTIONS = {"xla_cpu_prefer_vector_width": 512}  # ours: a tenth faster where there is AVX-512, no matter elsewhere
+CPU_OPTIONS: Any = {
+    "xla_cpu_prefer_vector_width": 512
+}  # ours: a tenth faster where there is AVX-512, no matter elsewhere
 _DIGEST_SIZE = 32
 
 log = logging.getLogger("photinus")

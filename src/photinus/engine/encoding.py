@@ -126,7 +126,8 @@ class Grid:
     def largest_gap(self) -> float:
         """Largest distance between neighbouring feasible coordinates."""
         if self.values is not None:
-            return float(np.max(np.diff(self.values)))
+            # One value alone is listed where all others lie too close together to be.
+            return float(np.max(np.diff(self.values), initial=0.0))
         return 1.0 / self.steps if self.steps else 0.0
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 
 from photinus.engine import noise
-from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, Scalar
+from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, KeyData, Scalar
 from photinus.engine.features import Domain
 
 
@@ -135,7 +135,7 @@ class Chance(NamedTuple):
     place: Float[Array, "B D"]  # for flies that start anew
 
 
-def draw(key: Int[Array, " 2"], step: Array, count: int, like: Features, max_categories: int) -> Chance:
+def draw(key: KeyData, step: Array, count: int, like: Features, max_categories: int) -> Chance:
     """Draw for a batch of `count` flies in one step."""
     num_continuous, num_categorical = like.continuous.shape[1], like.categorical.shape[1]
     table = num_categorical * max_categories

@@ -33,7 +33,7 @@ def suggest_many(
     """Suggest `count` points for each (problem, trials, seed), in the order given."""
     snapshots = [Snapshot(problem, trials, seed, preset) for problem, trials, seed in studies]
     suggestions = [snapshot.take_seeds(count) for snapshot in snapshots]
-    groups: dict[Hashable, list[int]] = defaultdict(list)
+    groups: dict[tuple[Hashable, int], list[int]] = defaultdict(list)
     for i, snapshot in enumerate(snapshots):
         num_picks = count - len(suggestions[i])
         if num_picks:

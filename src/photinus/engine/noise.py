@@ -6,12 +6,12 @@ device and for every vmap width.
 
 import jax.numpy as jnp
 
-from photinus.engine.arrays import Array, Float, Int
+from photinus.engine.arrays import Array, Float, Int, KeyData
 
 _WEYL = 0x9E3779B1  # odd, near 2³² divided by the golden ratio: consecutive counters land far apart
 
 
-def uniform(key: Int[Array, " 2"], step: Int[Array, ""], shape: tuple[int, int]) -> Float[Array, "A B"]:
+def uniform(key: KeyData, step: Int[Array, ""], shape: tuple[int, int]) -> Float[Array, "A B"]:
     """Numbers in [0, 1), single precision, for one step of a loop."""
     count = shape[0] * shape[1]
     counter = jnp.arange(count, dtype=jnp.uint32) + step.astype(jnp.uint32) * jnp.uint32(count)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtri
+from numpy.typing import ArrayLike
 
 from photinus.engine.arrays import Array, Bool, Float, Scalar
 
@@ -108,17 +109,17 @@ def replace_infeasible(y: Array, is_feasible: Array) -> Array:
     return jnp.where(is_feasible, y, bad)  # (8)
 
 
-def unwarp(z: np.ndarray, warping: Warping) -> np.ndarray:
+def unwarp(z: ArrayLike, warping: Warping) -> np.ndarray:
     """Labels whose warped values are `z`: the inverse of `warp` between and beyond the labels seen.
 
     Between two labels below the median the inverse of half-rank is a straight line; below the worst one the last
     such line goes on. NumPy, for a handful of numbers on the way to a person.
     """
     span = warping.span if warping.span > 0 else 1.0
-    normalised = np.expm1((0.5 - (z + warping.shift)) * np.log(LOG_BASE)) / (LOG_BASE - 1.0)
+    normalised = np.expm1((0.5 - (np.asarray(z) + warping.shift)) * np.log(LOG_BASE)) / (LOG_BASE - 1.0)
     y = warping.low + warping.span - normalised * span
     knots, ranked = (np.asarray(v)[: max(int(warping.num_knots), 1)] for v in (warping.knots, warping.ranked))
     slope = (knots[1] - knots[0]) / (ranked[1] - ranked[0]) if len(knots) > 1 else 1.0
     worse = np.where(y < ranked[0], knots[0] + (y - ranked[0]) * slope, np.interp(y, ranked, knots))
     y = np.where(y >= 0.0, y, worse)
-    return (y * warping.deviation + warping.median) * warping.unit
+    return np.asarray((y * warping.deviation + warping.median) * warping.unit)

@@ -10,8 +10,8 @@ pytestmark = pytest.mark.usefixtures("engine")
 
 factorise = jax.jit(inverse_factor)
 factorise_robustly = jax.jit(robust_inverse_factor)
-# One block; uneven and even splits; the largest unrolled size; splits above panels that are swept.
-SIZES = [16, 48, 128, 256, 288]
+# One block; an uneven split; several splits; splits above blocks that are swept panel by panel.
+SIZES = [16, 48, 144, 288]
 
 
 def symmetric(eigenvalues: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -46,7 +46,7 @@ def test_a_matrix_that_is_not_positive_gives_no_numbers_rather_than_wrong_ones(s
         assert np.isnan(factorise(K)[-1, -1])
 
 
-@pytest.mark.parametrize("least", [1e-3, -1e-9, -1e-7, -1e-5, -1e-3, -0.1], ids="{:g}".format)
+@pytest.mark.parametrize("least", [1e-3, -1e-9, -1e-7, -1e-5, -1e-3], ids="{:g}".format)
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 10.0], ids="unit{:g}".format)
 def test_jitter_is_the_least_rung_that_suffices(least, unit):
     K = unit * symmetric(np.array([least, *np.linspace(0.5, 1.5, 47)]))

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from photinus.engine.bandit import Model, Pick
@@ -40,18 +41,19 @@ def explain(study: Snapshot, model: Model, found: Pick, explores: bool) -> dict[
     }
 
 
-def quantiles(study: Snapshot, model: Model, mu: np.ndarray, sigma: float) -> dict[str, dict[str, float]]:
+def quantiles(study: Snapshot, model: Model, mu: ArrayLike, sigma: ArrayLike) -> dict[str, dict[str, float]]:
     """Quantiles of a measurement in the user's units (None without a feasible trial), and warped moments."""
+    means, deviation = np.asarray(mu), float(np.asarray(sigma))
     result = {}
     for m, metric in enumerate(study.problem.metrics):
         warping = jax.tree.map(lambda v, m=m: v[m], model.warping)
         row: dict[str, Any] = {}
         for name, probability in QUANTILES.items():
             # Where less is better the warped axis points the other way, and so do its quantiles.
-            z = mu[m] + study.signs[m] * sigma * ndtri(probability)
+            z = means[m] + study.signs[m] * deviation * ndtri(probability)
             value = float(study.signs[m] * unwarp(z, warping)) if study.is_feasible.any() else math.nan
             row[name] = value if math.isfinite(value) else None
-        result[metric.name] = {**row, "mean_warped": float(mu[m]), "std_warped": float(sigma)}
+        result[metric.name] = {**row, "mean_warped": float(means[m]), "std_warped": deviation}
     return result
 
 

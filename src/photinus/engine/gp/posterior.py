@@ -8,6 +8,7 @@ trials and the one given completed and visited trials.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax.tree_util import register_dataclass
@@ -19,9 +20,7 @@ from photinus.engine.gp.kernel import Hyperparameters, matern52, squared_distanc
 MIN_VARIANCE = 1e-12  # ours: rounding makes the variance at an observed point slightly negative
 
 
-@register_dataclass
-@dataclass(frozen=True)
-class Prediction:
+class Prediction(NamedTuple):
     """Posterior moments of an observation: deviations include its noise, as in Vizier's code."""
 
     mu: Float[Array, "T M"]
