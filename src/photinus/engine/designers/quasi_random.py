@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from photinus.engine.designers.uniform import next_number
 from photinus.engine.encoding import Encoder
@@ -24,6 +23,8 @@ def halton(encoder: Encoder, seed: int, first: int, count: int) -> list[dict[str
     """Points `first` to `first + count - 1` of the study's own scrambled sequence, eq. 32."""
     if encoder.num_features == 0:
         return encoder.spread(np.empty((count, 0)))
+    from scipy.stats import qmc  # takes half a second to import, and most suggestions do without
+
     sequence = qmc.Halton(d=encoder.num_features, scramble=True, rng=np.random.default_rng(seed))
     sequence.fast_forward(NUM_SKIPPED + first)
     return encoder.spread(sequence.random(count))  # (32)

@@ -1,12 +1,12 @@
 """Why a point was suggested, as plain JSON data for people, dashboards and agents (docs/algorithm.md §9)."""
 
 import math
+from statistics import NormalDist
 from typing import Any
 
 import jax
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from photinus.engine.bandit import Model, Pick
 from photinus.engine.designers.snapshot import Snapshot
@@ -14,6 +14,7 @@ from photinus.engine.warping import unwarp
 
 QUANTILES = {"q05": 0.05, "q50": 0.5, "q95": 0.95}
 NUM_NEAREST = 3
+STANDARD = NormalDist()
 
 
 def explain(study: Snapshot, model: Model, found: Pick, explores: bool) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def quantiles(study: Snapshot, model: Model, mu: ArrayLike, sigma: ArrayLike) ->
         row: dict[str, Any] = {}
         for name, probability in QUANTILES.items():
             # Where less is better the warped axis points the other way, and so do its quantiles.
-            z = means[m] + study.signs[m] * deviation * ndtri(probability)
+            z = means[m] + study.signs[m] * deviation * STANDARD.inv_cdf(probability)
             value = float(study.signs[m] * unwarp(z, warping)) if study.is_feasible.any() else math.nan
             row[name] = value if math.isfinite(value) else None
         result[metric.name] = {**row, "mean_warped": float(means[m]), "std_warped": deviation}
