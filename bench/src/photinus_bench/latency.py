@@ -26,7 +26,13 @@ NUM_TRIALS = (10, 50, 100, 250, 500, 1000)
 NUM_PARAMETERS = (5, 20, 50)
 SEED = 1
 OURS = "photinus"
-MODULES = {OURS: "photinus_paper", "optuna": "optuna_gp", "ax": "ax_client", "vizier": "google_vizier"}
+MODULES = {
+    OURS: "photinus_paper",
+    "optuna": "optuna_plain",
+    "optuna+greenlet": "optuna_gp",
+    "ax": "ax_client",
+    "vizier": "google_vizier",
+}
 # google-vizier compiles anew for every suggestion and takes about ten seconds each.
 LARGEST = {"vizier": 100}
 FLOOR_FROM = 1000  # below this size overhead, not linear algebra, is what there is to win
@@ -97,9 +103,10 @@ def run(settings: Settings) -> dict:
 def start(names: tuple[str, ...]) -> dict[str, Contestant]:
     contestants = {}
     for name in names:
-        python = Path(sys.executable) if name == OURS else envs.python_of(name)
+        environment = name.partition("+")[0]
+        python = Path(sys.executable) if name == OURS else envs.python_of(environment)
         if python is None:
-            note(f"{name} is left out: no environment; make one with `make bench-env NAME={name}`")
+            note(f"{name} is left out: no environment; make one with `make bench-env NAME={environment}`")
             continue
         command = [str(python), "-m", f"photinus_bench.baselines.{MODULES[name]}"]
         contestants[name] = Contestant(command, RESULTS / f"{name}.log")

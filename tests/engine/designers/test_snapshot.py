@@ -1,0 +1,184 @@
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import photinus as ph
+from photinus.engine.designers.constants import PAPER
+from photinus.engine.designers.quasi_random import halton
+from photinus.engine.designers.snapshot import Snapshot
+from photinus.engine.encoding import Encoder
+from photinus.problem import Problem
+from photinus.testing.designer import ONE_GOAL, POINTS, TWO_GOALS, measured, record
+from photinus.trial import Measurement, Trial, TrialState
+
+PAIR = Problem.define({"x": ph.Float(0, 1), "y": ph.Float(-5, 10)}, "maximize")
+DONE = measured(PAIR, 1.0)
+FAILED, INFEASIBLE = Measurement.failed("broke"), Measurement.infeasible("no")
+
+
+def snapshot(*outcomes, problem: Problem = PAIR, seed: int = 0) -> Snapshot:
+    points = Encoder(problem.space).spread(np.random.default_rng(0).random((len(outcomes), 2)))
+    return Snapshot(problem, record(zip(points, outcomes, strict=True)), seed, PAPER)
+
+
+def methods(suggestions) -> list[str]:
+    return [s.reason["method"] for s in suggestions]
+
+
+# Seeds.
+
+
+@pytest.mark.parametrize("problem", [ONE_GOAL, TWO_GOALS], ids=["one goal", "two goals"])
+def test_the_centre_comes_first_and_halton_points_follow(problem: Problem):
+    seeds = Snapshot(problem, [], 4, PAPER).take_seeds(8)
+    assert methods(seeds) == ["centre"] + 7 * ["quasi_random"]
+    centre = seeds[0].params
+    assert centre["lr"] == pytest.approx(1e-3)
+    assert centre["layers"] in (4, 5)
+    assert centre["batch"] in (32, 64)
+    assert [s.params for s in seeds[1:]] == halton(Encoder(problem.space), 4, 1, 7)
+
+
+def test_categories_of_the_centre_are_drawn_uniformly():
+    drawn = [Snapshot(ONE_GOAL, [], seed, PAPER).take_seeds(1)[0].params["optimizer"] for seed in range(300)]
+    counts = [drawn.count(choice) for choice in ("adam", "sgd", None)]
+    assert min(counts) > 60
+
+
+def test_eight_at_once_are_eight_one_by_one():
+    together = Snapshot(ONE_GOAL, [], 4, PAPER).take_seeds(8)
+    for i, expected in enumerate(together):
+        trials = record((s.params, TrialState.ACTIVE) for s in together[:i])
+        assert Snapshot(ONE_GOAL, trials, 4, PAPER).take_seeds(1) == [expected]
+
+
+def test_one_objective_needs_one_result_to_leave_the_seeds():
+    assert len(snapshot().take_seeds(20)) == 20
+    assert len(snapshot(FAILED, TrialState.ACTIVE).take_seeds(20)) == 20
+    assert snapshot(DONE).take_seeds(3) == []
+    assert snapshot(INFEASIBLE).take_seeds(3) == []
+
+
+def test_several_objectives_take_ten_seeds_the_centre_among_them():
+    known = [(p, measured(TWO_GOALS, 1.0)) for p in POINTS]
+    seeds = Snapshot(TWO_GOALS, record(known), 4, PAPER).take_seeds(20)
+    assert len(known) + len(seeds) == 10
+    assert len(Snapshot(TWO_GOALS, [], 4, PAPER).take_seeds(20)) == 20  # nothing to model yet
+
+
+def test_the_centre_is_suggested_also_after_points_of_the_user():
+    trials = record([(POINTS[0], TrialState.QUEUED)])
+    assert methods(Snapshot(ONE_GOAL, trials, 0, PAPER).take_seeds(2)) == ["centre", "quasi_random"]
+
+
+def test_a_space_of_one_point_is_all_seeds():
+    problem = Problem.define({"a": ph.Int(3, 3)})
+    trials = record([({"a": 3}, measured(problem, 1.0))] * 5)
+    assert [s.params for s in Snapshot(problem, trials, 0, PAPER).take_seeds(3)] == [{"a": 3}] * 3
+
+
+# UCB or exploration.
+
+
+def test_without_new_data_the_next_pick_explores():
+    assert all(snapshot(DONE, TrialState.ACTIVE, seed=seed).explores() for seed in range(50))
+
+
+def test_with_new_data_one_pick_in_ten_explores():
+    shares = np.mean([snapshot(DONE, seed=seed).explores() for seed in range(2000)])
+    assert abs(shares - 0.1) < 5 * np.sqrt(0.09 / 2000)
+    # The draw belongs to the trial's number too, not to the study alone.
+    numbers = np.mean([snapshot(*[DONE] * n, seed=1).explores() for n in range(1, 300)])
+    assert abs(numbers - 0.1) < 5 * np.sqrt(0.09 / 300)
+
+
+def calm(trials: Sequence[Trial]) -> Snapshot:
+    """A snapshot that explores for want of new data and never by chance."""
+    return Snapshot(PAIR, trials, 1, PAPER._replace(overwrite_probability=0.0))
+
+
+def test_data_are_new_if_they_came_after_the_last_pending_suggestion():
+    done, active = record([({"x": 0.1, "y": 0.0}, DONE), ({"x": 0.2, "y": 0.0}, TrialState.ACTIVE)])
+    before = (
+        dataclasses.replace(done, completed_event=4),
+        dataclasses.replace(active, created_event=3, asked_event=3),
+    )
+    after = (
+        dataclasses.replace(done, completed_event=2),
+        dataclasses.replace(active, created_event=3, asked_event=3),
+    )
+    assert not calm(before).explores()
+    assert calm(after).explores()
+
+
+def test_a_point_of_the_user_counts_from_when_it_was_handed_out():
+    done, active = record([({"x": 0.1, "y": 0.0}, DONE), ({"x": 0.2, "y": 0.0}, TrialState.ACTIVE)])
+    late = (
+        dataclasses.replace(done, completed_event=4),
+        dataclasses.replace(active, created_event=1, asked_event=5),
+    )
+    assert calm(late).explores()
+
+
+def test_failures_are_not_waited_for():
+    trials = record([({"x": 0.1, "y": 0.0}, DONE), ({"x": 0.2, "y": 0.0}, FAILED)])
+    assert not calm(trials).explores()
+
+
+def test_after_a_pick_there_is_no_new_data():
+    study = calm(record([({"x": 0.1, "y": 0.0}, DONE)]))
+    assert not study.explores()
+    study.add({"x": 0.5, "y": 0.5})
+    assert study.explores()
+
+
+# Rows and keys.
+
+
+def test_rows_are_completed_by_completion_then_visited_then_padding():
+    points = [{"x": i / 8, "y": 0.0} for i in range(5)]
+    outcomes = [measured(PAIR, 10.0), TrialState.ACTIVE, INFEASIBLE, measured(PAIR, 30.0), FAILED]
+    trials = record(zip(points, outcomes, strict=True))
+    trials[0] = dataclasses.replace(trials[0], completed_event=99)  # told last
+    rows = Snapshot(PAIR, trials, 0, PAPER).observations()
+    assert rows.features.continuous[:5, 0].tolist() == [2 / 8, 3 / 8, 0 / 8, 1 / 8, 4 / 8]
+    assert np.asarray(rows.labels)[:3, 0].tolist() == [0.0, 30.0, 10.0]
+    assert np.asarray(rows.is_feasible)[:5].tolist() == [False, True, True, False, False]
+    assert np.nonzero(rows.is_completed)[0].tolist() == [0, 1, 2]
+    assert np.nonzero(rows.is_real)[0].tolist() == [0, 1, 2, 3, 4]
+    assert len(rows.is_real) == 16
+    assert np.isfinite(rows.labels).all()
+
+
+def test_labels_are_turned_so_that_more_is_better():
+    trials = record([(POINTS[0], Measurement.completed({"loss": 3.0, "accuracy": 0.5}))])
+    assert Snapshot(TWO_GOALS, trials, 0, PAPER).labels.tolist() == [[-3.0, 0.5]]
+
+
+def test_a_pick_becomes_a_visited_row_and_takes_a_number():
+    study = snapshot(DONE, DONE)
+    assert (study.number, study.num_rows) == (2, 2)
+    study.add({"x": 0.25, "y": -5.0})
+    assert (study.number, study.num_rows) == (3, 3)
+    rows = study.observations(16)
+    assert rows.features.continuous[2].tolist() == [0.25, 0.0]
+    assert np.nonzero(rows.is_completed)[0].tolist() == [0, 1]
+    assert np.nonzero(rows.is_real)[0].tolist() == [0, 1, 2]
+
+
+def test_keys_differ_by_seed_number_and_purpose():
+    studies = [snapshot(*[DONE] * n, seed=seed) for n in (1, 2, 3) for seed in (0, 1, 2**32 - 1)]
+    keys = [tuple(study.key(purpose)) for study in studies for purpose in (0, 1)]
+    assert len(set(keys)) == len(keys) == 18
+    assert tuple(snapshot(DONE, seed=1).key(0)) == tuple(snapshot(DONE, seed=1).key(0))
+
+
+def test_spaces_of_similar_size_share_a_program():
+    def categories(*sizes: int) -> int:
+        space = {f"c{i}": ph.Categorical(list(range(size))) for i, size in enumerate(sizes)}
+        return Snapshot(Problem.define(space), [], 0, PAPER).max_categories
+
+    assert [categories(2), categories(3, 4), categories(5), categories(200)] == [2, 4, 8, 256]
+    assert snapshot().max_categories == 0
