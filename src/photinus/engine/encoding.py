@@ -201,7 +201,8 @@ class Encoder:
         )
 
     def _rows(self, columns: Mapping[str, Sequence[Any]], count: int) -> list[dict[str, Any]]:
-        every = {name: columns.get(name) or [self.fixed[name]] * count for name in self.names}
+        fixed = {name: [value] * count for name, value in self.fixed.items()}
+        every = {name: (columns if name in columns else fixed)[name] for name in self.names}
         return [{name: column[i] for name, column in every.items()} for i in range(count)]
 
 
