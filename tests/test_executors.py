@@ -478,6 +478,44 @@ def test_ctrl_c_leaves_a_consistent_study(n_jobs, tmp_path):
     assert "Traceback" not in err
 
 
+ORPHANS = """
+import os, sys, time
+import photinus as ph
+
+def objective(trial):
+    with open(os.path.join(sys.argv[1], str(os.getpid())), "w"):
+        time.sleep(600)
+
+ph.create_study({"x": ph.Float(0, 1)}, algorithm="random").optimize(objective, 2, n_jobs=2)
+"""
+
+
+def test_workers_end_when_the_studys_process_is_killed(tmp_path):
+    def wait_until(happened, what: str):
+        deadline = time.monotonic() + 60
+        while not happened():
+            assert time.monotonic() < deadline, what
+            time.sleep(0.05)
+
+    with subprocess.Popen(
+        [sys.executable, "-c", ORPHANS.replace("sys.argv[1]", repr(str(tmp_path)))]
+    ) as process:
+        try:
+            wait_until(lambda: len(os.listdir(tmp_path)) == 2, "the workers did not start")
+        finally:
+            process.kill()
+    for pid in map(int, os.listdir(tmp_path)):
+        wait_until(lambda pid=pid: not is_running(pid), f"worker {pid} is still there")
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 # What is seen.
 
 

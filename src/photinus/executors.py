@@ -10,6 +10,8 @@ import os
 import pickle
 import re
 import signal
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -32,6 +34,7 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
+PARENT_CHECK_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,7 @@ class WorkerProcesses:
         threads = str(max(1, loky.cpu_count() // self.size))
         environment = {name: threads for name in THREAD_VARIABLES if name not in os.environ}
         return loky.ProcessPoolExecutor(
-            max_workers=1, initializer=_start_worker, initargs=(self._payload,), env=environment
+            max_workers=1, initializer=_start_worker, initargs=(self._payload, os.getpid()), env=environment
         )
 
     def _shut_down(self, *, kill: bool) -> None:
@@ -193,12 +196,20 @@ _payload: bytes = b""
 _loaded: tuple[Objective, tuple[type[BaseException], ...]] | None = None
 
 
-def _start_worker(payload: bytes) -> None:
+def _start_worker(payload: bytes, parent: int) -> None:
     """Runs first in every worker process."""
     global _payload
     _payload = payload
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     # Ctrl-C reaches the whole group of processes; the study's own process decides what becomes of this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after the study's own is gone: nobody waits for the answer, the machine is needed."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_CHECK_S)
+    os._exit(1)
 
 
 def _work(trial: BoundTrial) -> _Answer:
