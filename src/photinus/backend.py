@@ -101,6 +101,6 @@ class Backend(Protocol):
 
     def predict(
         self, study_id: int, points: Sequence[Mapping[str, Value]]
-    ) -> list[dict[str, dict[str, float]]]:
+    ) -> list[dict[str, dict[str, float | None]]]:
         """What the model expects at each point: per objective its quantiles and warped mean and deviation."""
         ...

@@ -107,7 +107,7 @@ class LocalBackend:
 
     def predict(
         self, study_id: int, points: Sequence[Mapping[str, Value]]
-    ) -> list[dict[str, dict[str, float]]]:
+    ) -> list[dict[str, dict[str, float | None]]]:
         """See `Backend.predict`."""
         from photinus.engine import designers
 

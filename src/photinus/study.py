@@ -211,11 +211,11 @@ class Study:
         """Hand a trial back without an outcome; it is the next to be given out."""
         return self._bind(self._backend.release(self._id, self._number(trial), worker=trial.worker))
 
-    def predict(self, points: Sequence[Mapping[str, Any]]) -> list[dict[str, dict[str, float]]]:
+    def predict(self, points: Sequence[Mapping[str, Any]]) -> list[dict[str, dict[str, float | None]]]:
         """What the model expects at each point, by objective.
 
-        `q05`, `q50` and `q95` are quantiles in the objective's units; `mean_warped` and `std_warped` are what
-        the model computes with.
+        `q05`, `q50` and `q95` are quantiles in the objective's units, None until something was measured;
+        `mean_warped` and `std_warped` are what the model computes with.
         """
         return self._backend.predict(self._id, [self.problem.space.validate(point) for point in points])
 

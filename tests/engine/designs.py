@@ -10,7 +10,9 @@ from photinus.engine.gp.kernel import Hyperparameters
 NUM_CATEGORIES = 3
 
 
-def random_features(rng: np.random.Generator, rows: int, num_continuous: int, num_categorical: int) -> Features:
+def random_features(
+    rng: np.random.Generator, rows: int, num_continuous: int, num_categorical: int
+) -> Features:
     """Uniform points."""
     return Features(
         rng.random((rows, num_continuous)),

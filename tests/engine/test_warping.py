@@ -158,7 +158,7 @@ def test_unwarping_is_monotone_between_and_beyond_the_labels(labels, queries):
 
 def test_half_rank_is_undone_by_straight_lines_between_labels():
     labels = [-7.0, -2.0, 0.0, 1.0, 3.0]
-    warped, how = warp(labels)
+    _, how = warp(labels)
     _, _, ranked, _ = warp_half_rank(*masked(twins.scale_linearly(labels)))
     middle = 0.5 * (ranked[0] + ranked[1])
     z = warp_log(np.array([middle]), ranked[0], ranked[4]) - how.shift

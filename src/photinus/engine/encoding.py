@@ -45,7 +45,7 @@ class Axis:
         span = math.log(high) - math.log(low)
         if self.parameter.scale == "log":
             return (np.log(x) - math.log(low)) / span  # (2)
-        return 1.0 - (np.log((low - x) + high) - math.log(low)) / span  # (3)
+        return 1.0 - (np.log(low + (high - x)) - math.log(low)) / span  # (3), never the logarithm of 0
 
     def unscale(self, u: np.ndarray) -> np.ndarray:
         """Map the unit interval back, inside the bounds whatever the rounding."""

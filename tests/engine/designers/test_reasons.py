@@ -23,9 +23,9 @@ def value(params: dict) -> float:
     return 1000 + 200 * math.sin(3 * params["x"]) - 3 * (params["y"] - 2) ** 2
 
 
-def study(goal: str = "maximize", count: int = 10) -> tuple[Problem, list]:
+def study(goal: str = "maximize", count: int = 10, design: int = 2) -> tuple[Problem, list]:
     problem = Problem.define(SPACE, goal)
-    points = Encoder(problem.space).spread(np.random.default_rng(2).random((count, 2)))
+    points = Encoder(problem.space).spread(np.random.default_rng(design).random((count, 2)))
     return problem, record((p, measured(problem, value(p))) for p in points)
 
 
@@ -77,13 +77,17 @@ def test_quantiles_are_in_the_users_units_and_in_order(goal: str):
 
 @pytest.mark.parametrize("goal", ["maximize", "minimize"])
 def test_predictions_hold_what_is_measured_later(goal: str):
-    problem, trials = study(goal, count=14)
-    points = Encoder(problem.space).spread(np.random.default_rng(9).random((60, 2)))
-    rows = gp_bandit.predict(problem, trials, points, 0)
-    inside = [r["value"]["q05"] <= value(p) <= r["value"]["q95"] for r, p in zip(rows, points, strict=True)]
-    assert np.mean(inside) > 0.7
-    medians, truth = [r["value"]["q50"] for r in rows], [value(p) for p in points]
-    assert np.corrcoef(medians, truth)[0, 1] > 0.8
+    inside, correlations = [], []
+    for design in range(4):
+        problem, trials = study(goal, 14, design)
+        points = Encoder(problem.space).spread(np.random.default_rng(9).random((60, 2)))
+        truth = [value(p) for p in points]
+        rows = [row["value"] for row in gp_bandit.predict(problem, trials, points, 0)]
+        inside += [row["q05"] <= v <= row["q95"] for row, v in zip(rows, truth, strict=True)]
+        correlations.append(np.corrcoef([row["q50"] for row in rows], truth)[0, 1])
+    # Below the median only ranks are modelled, so there the intervals are rough.
+    assert np.mean(inside) > 0.75
+    assert min(correlations) > 0.8
 
 
 def test_predictions_at_trials_are_close_to_what_was_measured():

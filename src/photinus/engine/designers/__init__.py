@@ -30,7 +30,7 @@ def predict(
     seed: int,
     *,
     algorithm: str = "default",
-) -> list[dict[str, dict[str, float]]]:
+) -> list[dict[str, dict[str, float | None]]]:
     """What the model expects at `points`, per metric, in the user's units; the same for every algorithm."""
     from photinus.engine.designers import gp_bandit
 

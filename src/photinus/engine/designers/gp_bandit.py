@@ -25,7 +25,7 @@ from photinus.problem import Problem
 from photinus.trial import Suggestion, Trial
 
 FIT, PICK = 0, 1  # purposes of random keys
-PREPARE_AHEAD = 4  # ours: compile the next padded size when so few rows are left in this one
+PREPARE_AHEAD = 8  # ours: compile the next padded size when so few rows are left in this one
 QUERY_BATCH = 256  # ours: points predicted at once
 
 
@@ -69,13 +69,13 @@ def accept(study: Snapshot, model: Model, found: Pick, explores: bool) -> Sugges
 
 def predict(
     problem: Problem, trials: Sequence[Trial], points: Sequence[Mapping[str, Any]], seed: int
-) -> list[dict[str, dict[str, float]]]:
+) -> list[dict[str, dict[str, float | None]]]:
     """Quantiles of a measurement at each point, in the user's units, and moments in warped units."""
     study = Snapshot(problem, trials, seed, PAPER)
     size = padded_size(study.num_rows)
     model = fit(study, size)
     features = study.encoder.encode([problem.space.validate(point) for point in points])
-    rows: list[dict[str, dict[str, float]]] = []
+    rows: list[dict[str, dict[str, float | None]]] = []
     for start in range(0, len(points), QUERY_BATCH):
         part = Features(*(v[start : start + QUERY_BATCH] for v in features))
         padded = Features(*(_pad(v, QUERY_BATCH) for v in part))

@@ -42,7 +42,9 @@ def explain(study: Snapshot, model: Model, found: Pick, explores: bool) -> dict[
     }
 
 
-def quantiles(study: Snapshot, model: Model, mu: ArrayLike, sigma: ArrayLike) -> dict[str, dict[str, float]]:
+def quantiles(
+    study: Snapshot, model: Model, mu: ArrayLike, sigma: ArrayLike
+) -> dict[str, dict[str, float | None]]:
     """Quantiles of a measurement in the user's units (None without a feasible trial), and warped moments."""
     means, deviation = np.asarray(mu), float(np.asarray(sigma))
     result = {}
@@ -68,7 +70,7 @@ def nearest(study: Snapshot, found: Pick) -> list[dict[str, Any]]:
     return [{"number": study.completed[i].number, "distance": float(distance[i])} for i in order]
 
 
-def _beats_the_best(study: Snapshot, predicted: dict[str, dict[str, float]]) -> bool:
+def _beats_the_best(study: Snapshot, predicted: dict[str, dict[str, float | None]]) -> bool:
     """Whether the median expectation is better than the best value so far in some metric."""
     if not study.is_feasible.any():
         return False

@@ -14,7 +14,13 @@ from photinus.engine import lbfgs
 from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, Scalar
 from photinus.engine.gp import priors
 from photinus.engine.gp.cholesky import gram, inverse_factor
-from photinus.engine.gp.kernel import Hyperparameters, matern52, matern52_slope, squared_distance
+from photinus.engine.gp.kernel import (
+    Hyperparameters,
+    matern52,
+    matern52_slope,
+    squared_distance,
+    sum_over_mismatches,
+)
 
 NUM_STARTS = 4  # paper, App. B
 MAX_STEPS = 50  # paper, App. B
@@ -83,12 +89,10 @@ def loss_and_gradient(
     x = X.continuous - 0.5
     # Σ_ij S_ij (x_i - x_j)² without forming the differences.
     spread = 2.0 * (jnp.sum(S, axis=1) @ x**2 - jnp.sum(x * (S @ x), axis=0))
-    c = X.categorical
-    differing = [jnp.sum(jnp.where(c[:, d, None] != c[None, :, d], S, 0.0)) for d in range(num_categorical)]
     gradient = jnp.concatenate([
         jnp.sum(G * k)[None],
         -5.0 / hyper.continuous * spread,
-        -5.0 / hyper.categorical * jnp.array(differing, dtype=x.dtype),
+        -5.0 / hyper.categorical * sum_over_mismatches(S, X.categorical),
         (hyper.noise_variance * jnp.trace(G))[None],
     ])  # fmt: skip
     return loss, gradient + 2.0 * priors.PENALTY * (theta - centres)  # (14)

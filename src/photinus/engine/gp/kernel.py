@@ -6,10 +6,11 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
+from jax import lax
 
-from photinus.engine.arrays import Array, Features, Float, Scalar
+from photinus.engine.arrays import Array, Features, Float, Int, Scalar
 
-UNROLLED = 64  # ours: up to this many categorical features the sum is one fused loop on a CPU
+UNROLLED = 64  # ours: up to this many categorical features sums are unrolled into one loop for the CPU
 
 
 class Hyperparameters(NamedTuple):
@@ -41,6 +42,18 @@ def mismatch(weights: Array, a: Array, b: Array) -> Array:
     for d in range(num_features):
         total += jnp.where(a[:, d, None] != b[None, :, d], weights[d], 0.0)
     return total
+
+
+def sum_over_mismatches(values: Float[Array, "N N"], c: Int[Array, "N Dk"]) -> Float[Array, " Dk"]:
+    """For each categorical feature, the sum of `values` over the pairs of points that differ in it."""
+
+    def total(column: Array) -> Array:
+        return jnp.sum(jnp.where(column[:, None] != column[None, :], values, 0.0))
+
+    num_features = c.shape[1]
+    if num_features > UNROLLED:
+        return lax.map(total, c.T)
+    return jnp.array([total(c[:, d]) for d in range(num_features)], dtype=values.dtype)
 
 
 def matern52(distance: Array, signal_variance: Scalar) -> Array:
