@@ -3,11 +3,13 @@
 import math
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import photinus as ph
-from photinus.engine import designers
+from photinus.engine import bandit, designers
+from photinus.engine.cache import engine_context
 from photinus.engine.designers import gp_bandit
 from photinus.engine.designers.constants import PAPER
 from photinus.engine.designers.quasi_random import halton
@@ -180,6 +182,16 @@ def test_infeasible_regions_are_avoided():
     known = record(right), record(right + left)
     [drawn], [warned] = (gp_bandit.suggest(PAIR, trials, 1, 0, preset=CALM) for trials in known)
     assert drawn.params["x"] < 0.5 < warned.params["x"]
+
+
+def test_the_search_starts_from_the_latest_completed_trials_newest_first():
+    outcomes = [*hilly(30), (design(31)[-1], TrialState.ACTIVE)]
+    study = Snapshot(PAIR, record(outcomes), 0, PAPER)
+    with engine_context():
+        rows = jax.tree.map(jnp.asarray, study.observations(32))
+        seeds, is_seed = jax.device_get(bandit._latest(rows, PAPER.settings.search))
+    assert is_seed.tolist() == [True] * 24  # 0.96 of a pool of 25
+    assert (seeds.continuous == study.features.continuous[29:5:-1]).all()
 
 
 # Spaces.
