@@ -433,8 +433,11 @@ def test_a_heartbeat_survives_a_missed_beat(caplog):
 # Ctrl-C.
 
 INTERRUPTED = """
-import pathlib, sys, time
+import pathlib, signal, sys, time
 import photinus as ph
+
+# As at a terminal, also where these tests run in the background, which ignores Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 study = ph.create_study({"x": ph.Float(0, 1)}, algorithm="random", seed=1)
 

@@ -107,3 +107,8 @@ def test_bad_arguments_are_refused(arguments, error, message):
 def test_the_function_must_return_one_number():
     with pytest.raises(ValuesError, match=r"must return one number, got an array of shape \(2,\)"):
         ph.minimize(lambda x: x, [(0, 1), (0, 1)], 1, algorithm="random")
+
+
+def test_a_start_that_is_no_numbers_is_refused():
+    with pytest.raises(ArgumentError, match="`x0` must be numbers"):
+        ph.minimize(lambda x: 0.0, [(0, 1)], n_trials=1, x0="abc")

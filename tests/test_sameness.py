@@ -201,3 +201,43 @@ def test_a_user_who_works_in_double_precision_gets_the_same(dtype: str):
         seen = advance(make(), pair_value, 4)
         assert jnp.ones(1).dtype == dtype
     assert seen == advance(make(), pair_value, 4)
+
+
+USER = """
+import sys
+import jax
+import photinus as ph
+
+for name, value in {settings!r}.items():
+    jax.config.update(name, value)
+study = ph.create_study({{"x": ph.Float(0, 1), "y": ph.Float(-5, 10)}}, algorithm="paper", seed=5)
+for x in (0.1, 0.5, 0.8):
+    study.add_trial({{"x": x, "y": 10 * x}}, x * x)
+print(study.ask()[0].params)
+for name, value in {settings!r}.items():
+    assert getattr(jax.config, name) == value, name
+"""
+STRICT = {
+    "jax_numpy_rank_promotion": "raise",
+    "jax_numpy_dtype_promotion": "strict",
+    "jax_default_prng_impl": "rbg",
+    "jax_threefry_partitionable": False,
+    "jax_debug_nans": True,
+    "jax_transfer_guard": "disallow",
+    "jax_num_cpu_devices": 2,
+}
+
+
+def test_settings_of_the_users_jax_do_not_reach_the_engine(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))  # the second process finds the first one's programs
+    said = []
+    for settings in ({}, STRICT, STRICT):
+        result = subprocess.run(
+            [sys.executable, "-c", USER.format(settings=settings)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        said.append(result.stdout)
+    assert said[0] == said[1] == said[2]

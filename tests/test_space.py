@@ -347,3 +347,9 @@ def test_stored_spaces_that_use_later_features_are_refused_not_misread():
     ]:
         with pytest.raises(UnsupportedError, match=message):
             SearchSpace.from_dict({**stored, **change})
+
+
+@pytest.mark.parametrize("parameter", [Float(0, 1), Int(0, 1), Discrete([0.5, 1.5])], ids=str)
+def test_numbers_beyond_floating_point_are_refused(parameter):
+    with pytest.raises(ParameterError):
+        parameter.validate(10**400)

@@ -227,3 +227,24 @@ for algorithm in ("random", "quasi_random"):
 assert "jax" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("lease", [0, -1, 1e12, float("nan"), float("inf"), "soon", True])
+def test_a_lease_must_be_seconds_that_a_calendar_can_hold(lease):
+    study = ph.create_study({"x": ph.Float(0, 1)}, algorithm="random", seed=0)
+    with pytest.raises(ArgumentError, match="`lease` must be a number of seconds"):
+        study.ask(lease=lease)
+    assert len(study) == 0
+
+
+@pytest.mark.parametrize("metadata", [5, {"a": 1}, {1: "a"}, ["a"]])
+def test_metadata_must_be_strings_by_name(metadata):
+    space = {"x": ph.Float(0, 1)}
+    with pytest.raises(ArgumentError, match="`metadata` must be a dict of strings"):
+        ph.create_study(space, algorithm="random", metadata=metadata)
+    study = ph.create_study(space, algorithm="random", seed=0)
+    with pytest.raises(ArgumentError, match="`metadata` must be a dict of strings"):
+        study.enqueue({"x": 0.5}, metadata=metadata)
+    with pytest.raises(ArgumentError, match="`metadata` must be a dict of strings"):
+        study.add_trial({"x": 0.5}, 1.0, metadata=metadata)
+    assert len(study) == 0

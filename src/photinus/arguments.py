@@ -1,10 +1,12 @@
 """Checks of plain arguments, with one wording for all calls."""
 
-import math
+from collections.abc import Mapping
 from typing import Any
 
 from photinus.errors import ArgumentError
 from photinus.space import plain_value
+
+CENTURY_S = 100 * 365.25 * 86_400.0
 
 
 def check_integer(name: str, value: object, low: int, high: int | None = None) -> int:
@@ -22,11 +24,22 @@ def check_integer(name: str, value: object, low: int, high: int | None = None) -
 
 
 def check_seconds(name: str, value: object) -> float:
-    """`value` as a positive, finite number of seconds."""
+    """`value` as a positive number of seconds that a calendar can hold."""
     plain = plain_value(value)
-    if not isinstance(plain, int | float) or isinstance(plain, bool) or not 0 < plain < math.inf:
-        raise ArgumentError(f"`{name}` must be a number of seconds > 0, got {value!r}")
+    if not isinstance(plain, int | float) or isinstance(plain, bool) or not 0 < plain <= CENTURY_S:
+        raise ArgumentError(
+            f"`{name}` must be a number of seconds > 0 and at most {CENTURY_S:.0f}, got {value!r}"
+        )
     return float(plain)
+
+
+def check_metadata(value: object) -> dict[str, str]:
+    """`value` as notes: strings by name."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(x, str) for pair in value.items() for x in pair):
+        raise ArgumentError(f"`metadata` must be a dict of strings by name, got {value!r}")
+    return dict(value)
 
 
 def check_text(name: str, value: object) -> str:

@@ -46,7 +46,7 @@ class Evaluation:
     error: BaseException | None = None  # to be raised where the study is
 
 
-def evaluate(objective: Objective, trial: BoundTrial, catch: tuple[type[BaseException], ...]) -> Evaluation:
+def evaluate(objective: Objective, trial: BoundTrial, catch: tuple[type[Exception], ...]) -> Evaluation:
     """Call the objective and judge what it returned or raised."""
     kept = trial.reporter.kept
     try:
@@ -86,7 +86,7 @@ class Workers(Protocol):
 class ThisProcess:
     """Runs objectives here, one after the other: debuggers, open files and GPUs work as usual."""
 
-    def __init__(self, objective: Objective, catch: tuple[type[BaseException], ...]) -> None:
+    def __init__(self, objective: Objective, catch: tuple[type[Exception], ...]) -> None:
         self.size = 1
         self._objective = objective
         self._catch = catch
@@ -107,9 +107,7 @@ class ThisProcess:
 class WorkerProcesses:
     """Runs objectives in spawned processes."""
 
-    def __init__(
-        self, objective: Objective, catch: tuple[type[BaseException], ...], num_workers: int
-    ) -> None:
+    def __init__(self, objective: Objective, catch: tuple[type[Exception], ...], num_workers: int) -> None:
         import cloudpickle
 
         self.size = num_workers
@@ -128,9 +126,16 @@ class WorkerProcesses:
         executor = self._idle.pop() if self._idle else self._spawn()
         self._busy.add(executor)
         future: Future[Evaluation] = Future()
-        executor.submit(_work, trial).add_done_callback(
-            lambda work: future.set_result(self._collect(executor, work))
-        )
+
+        def finish(work: "Future[_Answer]") -> None:
+            try:
+                future.set_result(self._collect(executor, work))
+            except (
+                BaseException
+            ) as error:  # or nobody would ever hear of it, and the loop would wait for ever
+                future.set_exception(error)
+
+        executor.submit(_work, trial).add_done_callback(finish)
         return future
 
     def close(self) -> None:
@@ -193,7 +198,7 @@ class _Answer:
 
 
 _payload: bytes = b""
-_loaded: tuple[Objective, tuple[type[BaseException], ...]] | None = None
+_loaded: tuple[Objective, tuple[type[Exception], ...]] | None = None
 
 
 def _start_worker(payload: bytes, parent: int) -> None:

@@ -247,7 +247,7 @@ def _run_engine(record: StudyRecord, trials: list[Trial], count: int) -> list[Su
     except Exception as error:
         raise SuggestionError(
             f"algorithm {record.algorithm!r} could not suggest for study {record.name!r} with {len(trials)} "
-            f"trials ({type(error).__name__}: {error}); the study is unchanged"
+            f"trials ({type(error).__name__}: {error}); nothing new was added to the study"
         ) from error
 
 

@@ -55,7 +55,10 @@ def minimize(
     space = {name: _variable(name, *pair) for name, pair in zip(names, pairs, strict=True)}
     study = create_study(space, "minimize", seed=seed, algorithm=algorithm)
     if x0 is not None:
-        start = np.atleast_1d(np.asarray(x0, dtype=float))
+        try:
+            start = np.atleast_1d(np.asarray(x0, dtype=float))
+        except (TypeError, ValueError):
+            raise ArgumentError(f"`x0` must be numbers, one for each bound, got {x0!r}") from None
         if start.shape != (len(names),):
             raise ArgumentError(f"`x0` must have one number for each of {len(names)} bounds, got {x0!r}")
         study.enqueue(dict(zip(names, start, strict=True)))

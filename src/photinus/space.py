@@ -317,12 +317,12 @@ def _number(value: object) -> int | float | None:
     plain = plain_value(value)
     if isinstance(plain, bool) or not isinstance(plain, Real):
         return None
-    if isinstance(plain, Integral):
-        return int(plain)
     try:
         number = float(plain)
     except OverflowError:
         return None
+    if isinstance(plain, Integral):
+        return int(plain)
     return number + 0.0 if math.isfinite(number) else None  # -0.0 becomes 0.0
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from photinus.arguments import check_exceptions, check_integer, check_seconds, check_text
+from photinus.arguments import check_exceptions, check_integer, check_metadata, check_seconds, check_text
 from photinus.backend import Backend
 from photinus.best import BestSoFar, best_trials
 from photinus.errors import AlreadyTold, ArgumentError, NoCompletedTrial, ProblemError
@@ -62,7 +62,7 @@ class Study:
             seed=secrets.randbelow(MAX_SEED)
             if seed is None
             else check_integer("seed", seed, 0, MAX_SEED - 1),
-            metadata=metadata,
+            metadata=check_metadata(metadata),
             load_if_exists=load_if_exists,
         )
         return cls(backend, record)
@@ -181,7 +181,7 @@ class Study:
     def enqueue(self, params: Mapping[str, Any], *, metadata: Mapping[str, str] | None = None) -> BoundTrial:
         """Have this point handed out next, after points enqueued before."""
         canonical = self.problem.space.validate(params)
-        return self._bind(self._backend.enqueue(self._id, canonical, metadata=metadata))
+        return self._bind(self._backend.enqueue(self._id, canonical, metadata=check_metadata(metadata)))
 
     def add_trial(
         self,
@@ -195,7 +195,8 @@ class Study:
         """Record a point that was measured elsewhere."""
         canonical = self.problem.space.validate(params)
         measurement = self._measurement(values, infeasible=infeasible, failed=failed)
-        return self._bind(self._backend.add_trial(self._id, canonical, measurement, metadata=metadata))
+        notes = check_metadata(metadata)
+        return self._bind(self._backend.add_trial(self._id, canonical, measurement, metadata=notes))
 
     def amend(self, trial: Trial | int, values: float | Mapping[str, float]) -> BoundTrial:
         """Correct the values of a completed trial; the old ones stay on record in its `amendments`."""

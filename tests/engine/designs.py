@@ -84,3 +84,8 @@ def cube(num_continuous: int, num_categorical: int = 0) -> Domain:
         is_trusted=np.ones(num_continuous, bool),
         num_categories=np.full(num_categorical, NUM_CATEGORIES, np.int32),
     )
+
+
+def pack(hyper: Hyperparameters) -> np.ndarray:
+    """θ of hyperparameters: all logarithms in one vector."""
+    return np.log(np.concatenate([np.atleast_1d(v) for v in hyper]))

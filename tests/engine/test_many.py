@@ -139,9 +139,9 @@ def test_a_large_group_is_cut_into_pieces(monkeypatch, together):
     sizes = []
     original = many._suggest_alike
 
-    def spy(snapshots, num_picks, device):
+    def spy(snapshots, *rest):
         sizes.append(len(snapshots))
-        return original(snapshots, num_picks, device)
+        return original(snapshots, *rest)
 
     monkeypatch.setattr(many, "_suggest_alike", spy)
     pieces = many.suggest_many(STUDIES, preset=CALM)
@@ -152,3 +152,13 @@ def test_a_large_group_is_cut_into_pieces(monkeypatch, together):
 
 def test_no_studies_is_no_work():
     assert many.suggest_many([]) == []
+
+
+def test_studies_together_on_a_gpu_are_as_good_as_alone(together):
+    try:
+        jax.devices("gpu")
+    except RuntimeError:
+        pytest.skip("needs a GPU")
+    on_gpu = many.suggest_many(STUDIES, preset=CALM, device="gpu")
+    for case, [a], [b] in zip(STUDIES, on_gpu, together, strict=True):
+        assert_equally_good(case, a, b)

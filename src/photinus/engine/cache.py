@@ -17,10 +17,11 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from typing import Any
 
 import jax
+import jaxlib.version
 import numpy as np
 import scipy
 from jax.experimental import serialize_executable
@@ -29,7 +30,8 @@ FOLDER_VARIABLE = "PHOTINUS_CACHE_DIR"  # "off" keeps programs in memory only
 MAX_FILES = 400  # ours: about half a gigabyte; the ones longest unused go first
 CPU_OPTIONS: Any = {
     "xla_cpu_prefer_vector_width": 512
-}  # ours: a tenth faster where there is AVX-512, no matter elsewhere
+}  # ours: faster where there is AVX-512, no matter elsewhere
+SUFFIX = ".program"
 _DIGEST_SIZE = 32
 
 log = logging.getLogger("photinus")
@@ -48,7 +50,12 @@ class Program:
     def __call__(self, *args: Any, device: str = "cpu") -> Any:
         """Run on arrays; compiles first where these shapes are new."""
         with engine_context(device):
-            return self._get(args, device).result()(*args)
+            while True:
+                try:
+                    program = self._get(args, device).result()
+                except CancelledError:
+                    continue
+                return program(*args)
 
     def prepare(self, *args: Any, device: str = "cpu") -> None:
         """Compile for arguments of these shapes in the background, while the caller does something else."""
@@ -58,7 +65,9 @@ class Program:
 
     def _prepare(self, args: Any, device: str) -> None:
         with engine_context(device):
-            self._get(args, device)
+            error = self._get(args, device).exception()
+        if error is not None:  # whoever needs the program will meet the error again, and raise it
+            log.warning("program %r could not be compiled ahead: %s", self.name, error)
 
     def _get(self, args: Any, device: str) -> Future[Callable[..., Any]]:
         signature = _signature(args, device)
@@ -69,10 +78,14 @@ class Program:
             future = self._compiled[signature] = Future()
         try:
             key = _digest(repr((self.name, self._settings, signature)))
-            future.set_result(load(key) or self._compile(args, key, device))
-        except BaseException as error:
+            future.set_result(load(key, device) or self._compile(args, key, device))
+        except Exception as error:
             del self._compiled[signature]  # the next call tries again
             future.set_exception(error)
+        except BaseException:  # Ctrl-C in this thread: others that wait for the program try for themselves
+            del self._compiled[signature]
+            future.cancel()
+            raise
         return future
 
     def _compile(self, args: Any, key: str, device: str) -> Callable[..., Any]:
@@ -85,14 +98,31 @@ class Program:
 
 @contextlib.contextmanager
 def engine_context(device: str = "cpu") -> Iterator[None]:
-    """Double precision on one device, for this thread and this call only."""
-    with jax.enable_x64(True), jax.default_device(_device(device)):
+    """Double precision on one device and JAX's own defaults, for this thread and this call only.
+
+    Whatever the user's program sets for itself neither reaches the engine nor is changed by it.
+    """
+    with (
+        jax.enable_x64(True),
+        jax.default_device(_device(device)),
+        jax.numpy_rank_promotion("allow"),
+        jax.numpy_dtype_promotion("standard"),
+        jax.default_matmul_precision(None),
+        jax.default_prng_impl("threefry2x32"),
+        jax.threefry_partitionable(True),
+        jax.transfer_guard("allow"),
+        jax.debug_nans(False),  # a fit that leaves the reals is shortened, not an error
+        jax.debug_infs(False),
+    ):
         yield
 
 
 @functools.cache
 def _device(kind: str) -> Any:
-    """First device of a kind. Asking for the CPU must not make JAX seize a GPU's memory on the side."""
+    """First device of a kind. Asking for the CPU must not make JAX seize a GPU's memory on the side.
+
+    If this is the process's first use of JAX, its GPU client, if any, takes memory as it is needed from then on.
+    """
     name = "XLA_PYTHON_CLIENT_PREALLOCATE"
     before = os.environ.get(name)
     os.environ.setdefault(name, "false")
@@ -103,19 +133,21 @@ def _device(kind: str) -> Any:
             os.environ.pop(name, None)
 
 
-def load(key: str) -> Callable[..., Any] | None:
+def load(key: str, device: str = "cpu") -> Callable[..., Any] | None:
     """Program of that key from disk; None if there is none, or none that can be trusted to be whole."""
     folder = cache_folder()
     if folder is None:
         return None
-    path = folder / key
+    path, target = folder / f"{key}{SUFFIX}", _device(device)
     try:
         content = path.read_bytes()
         digest, payload = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
         if hashlib.sha256(payload).digest() != digest:
             raise ValueError("checksum does not match")
         _initialise_lapack()
-        program = serialize_executable.deserialize_and_load(*pickle.loads(payload))
+        program = serialize_executable.deserialize_and_load(
+            *pickle.loads(payload), backend=target.client, execution_devices=[target]
+        )
         os.utime(path)
     except FileNotFoundError:
         return None
@@ -136,7 +168,7 @@ def save(key: str, compiled: Any) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(hashlib.sha256(payload).digest() + payload)
-            os.replace(temporary, folder / key)
+            os.replace(temporary, folder / f"{key}{SUFFIX}")
         except BaseException:
             os.unlink(temporary)
             raise
@@ -178,8 +210,12 @@ def _default_folder() -> pathlib.Path:
 
 
 def _prune(folder: pathlib.Path) -> None:
-    files = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)
-    for path in files[: max(len(files) - MAX_FILES, 0)]:
+    """Remove the programs longest unused; other processes may do the same at the same time."""
+    ages = {}
+    for path in folder.glob(f"*{SUFFIX}"):
+        with contextlib.suppress(FileNotFoundError):
+            ages[path] = path.stat().st_mtime
+    for path in sorted(ages, key=ages.__getitem__)[: max(len(ages) - MAX_FILES, 0)]:
         path.unlink(missing_ok=True)
 
 
@@ -200,7 +236,8 @@ def _signature(args: Any, device: str) -> Hashable:
 
 
 def _digest(program: str) -> str:
-    parts = (program, _machine(), _source(), jax.__version__, np.__version__, scipy.__version__, sys.version)
+    versions = (jax.__version__, jaxlib.version.__version__, np.__version__, scipy.__version__, sys.version)
+    parts = (program, _machine(), _source(), *versions)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

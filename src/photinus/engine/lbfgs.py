@@ -22,7 +22,7 @@ MEMORY = 10  # SciPy L-BFGS-B: maxcor
 SUFFICIENT_DECREASE = 1e-4
 STEEP = 0.5  # ours: a line is followed further while it falls at least this much as steeply as at its start
 GRADIENT_TOLERANCE = 1e-5  # Vizier gp_ucb_pe.py
-LOSS_TOLERANCE = 1e-6  # ours: relative; SciPy's 2.2e-9 costs a tenth more evaluations for nothing
+LOSS_TOLERANCE = 1e-6  # ours: relative; SciPy's 2.2e-9 spends evaluations on what no suggestion shows
 MIN_CURVATURE = 2.2e-16  # SciPy L-BFGS-B: smaller curvatures are not remembered
 
 

@@ -33,22 +33,24 @@ def suggest_many(
     """Suggest `count` points for each (problem, trials, seed), in the order given."""
     snapshots = [Snapshot(problem, trials, seed, preset) for problem, trials, seed in studies]
     suggestions = [snapshot.take_seeds(count) for snapshot in snapshots]
-    groups: dict[tuple[Hashable, int], list[int]] = defaultdict(list)
+    groups: dict[tuple[Hashable, int, int], list[int]] = defaultdict(list)
     for i, snapshot in enumerate(snapshots):
         num_picks = count - len(suggestions[i])
         if num_picks:
-            groups[(_shape(snapshot, num_picks), num_picks)].append(i)
-    for (_, num_picks), members in groups.items():
+            size = padded_size(snapshot.num_rows + num_picks)
+            groups[(_shape(snapshot), size, num_picks)].append(i)
+    for (_, size, num_picks), members in groups.items():
         for piece in np.array_split(members, -(-len(members) // MAX_STUDIES)):
-            found = _suggest_alike([snapshots[i] for i in piece], num_picks, device)
+            found = _suggest_alike([snapshots[i] for i in piece], size, num_picks, device)
             for i, more in zip(piece, found, strict=True):
                 suggestions[i].extend(more)
     return suggestions
 
 
-def _suggest_alike(snapshots: list[Snapshot], num_picks: int, device: str) -> list[list[Suggestion]]:
+def _suggest_alike(
+    snapshots: list[Snapshot], size: int, num_picks: int, device: str
+) -> list[list[Suggestion]]:
     """Fit and pick for studies of one shape."""
-    size = max(padded_size(s.num_rows + num_picks) for s in snapshots)
     fit, pick = _fit_program(), _pick_program(snapshots[0].max_categories, snapshots[0].preset.settings)
     fit_arguments = [(s.key(gp_bandit.FIT), s.observations(size)) for s in snapshots]
     models = _unstack(fit(*_stack(fit_arguments), device=device), len(snapshots))
@@ -65,11 +67,10 @@ def _suggest_alike(snapshots: list[Snapshot], num_picks: int, device: str) -> li
     return suggestions
 
 
-def _shape(snapshot: Snapshot, num_picks: int) -> Hashable:
-    """Everything that decides which program a study needs."""
+def _shape(snapshot: Snapshot) -> Hashable:
+    """Everything but the number of trials that decides which program a study needs."""
     domain = tuple(np.shape(v) for v in snapshot.encoder.domain)
-    size = padded_size(snapshot.num_rows + num_picks)
-    return size, domain, snapshot.max_categories, len(snapshot.problem.metrics)
+    return domain, snapshot.max_categories, len(snapshot.problem.metrics)
 
 
 @functools.cache

@@ -1,6 +1,6 @@
 """Uniform random numbers by hashing a counter: the search draws millions, and quality beyond that buys nothing.
 
-JAX's own generator costs six times as much here. Both are pure functions of key and counter, the same on every
+JAX's own generator costs several times as much here. Both are pure functions of key and counter, the same on every
 device and for every vmap width.
 """
 

@@ -5,7 +5,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import twins
-from designs import kernel, observations, pad, pad_features, points, random_features, random_hyperparameters
+from designs import (
+    kernel,
+    observations,
+    pack,
+    pad,
+    pad_features,
+    points,
+    random_features,
+    random_hyperparameters,
+)
 from golden import TOLERANCE, cases, features, hyperparameters
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,10 +31,6 @@ SIZE = 16
 seeds = st.integers(0, 2**32)
 evaluate_padded = jax.jit(loss_and_gradient)
 fit_padded = jax.jit(fit)
-
-
-def pack(hyper: Hyperparameters) -> np.ndarray:
-    return np.log(np.concatenate([np.atleast_1d(v) for v in hyper]))
 
 
 def evaluate(theta: np.ndarray, X: Features, Y: np.ndarray, size: int = SIZE) -> tuple[float, np.ndarray]:

@@ -13,14 +13,18 @@ def suggest(
     """Propose the next `count` points. A pure function: the same arguments give the same suggestions."""
     match algorithm:
         case "random":
-            from photinus.engine.designers import uniform as designer
+            from photinus.engine.designers import uniform
+
+            return uniform.suggest(problem, trials, count, seed)
         case "quasi_random":
-            from photinus.engine.designers import quasi_random as designer
-        case "default" | "paper":
-            from photinus.engine.designers import gp_bandit as designer
+            from photinus.engine.designers import quasi_random
+
+            return quasi_random.suggest(problem, trials, count, seed)
         case _:
-            raise ValueError(f"`algorithm` must be one of ALGORITHMS, got {algorithm!r}")
-    return designer.suggest(problem, trials, count, seed)
+            from photinus.engine.designers import constants, gp_bandit
+
+            preset = constants.preset(algorithm)
+            return gp_bandit.suggest(problem, trials, count, seed, preset=preset)
 
 
 def predict(
@@ -31,7 +35,9 @@ def predict(
     *,
     algorithm: str = "default",
 ) -> list[dict[str, dict[str, float | None]]]:
-    """What the model expects at `points`, per metric, in the user's units; the same for every algorithm."""
-    from photinus.engine.designers import gp_bandit
+    """What the model expects at `points`, per metric, in the user's units; an algorithm without one has `default`'s."""
+    from photinus.engine.designers import constants, gp_bandit
 
-    return gp_bandit.predict(problem, trials, points, seed)
+    is_bandit = algorithm not in ("random", "quasi_random")
+    preset = constants.preset(algorithm if is_bandit else "default")
+    return gp_bandit.predict(problem, trials, points, seed, preset=preset)

@@ -16,3 +16,11 @@ class Preset(NamedTuple):
 
 PAPER = Preset()
 DEFAULT = PAPER  # until something better is measured
+
+
+def preset(algorithm: str) -> Preset:
+    """Constants of an algorithm that is a preset of the bandit."""
+    presets = {"paper": PAPER, "default": DEFAULT}
+    if algorithm not in presets:
+        raise ValueError(f"`algorithm` must be one of ALGORITHMS, got {algorithm!r}")
+    return presets[algorithm]

@@ -24,7 +24,7 @@ from photinus.engine.padding import next_size, padded_size
 from photinus.problem import Problem
 from photinus.trial import Suggestion, Trial
 
-FIT, PICK = 0, 1  # purposes of random keys
+FIT, PICK = 1, 2  # purposes of random keys; 0 would be lost at the end of a seed sequence
 PREPARE_AHEAD = 8  # ours: compile the next padded size when so few rows are left in this one
 QUERY_BATCH = 256  # ours: points predicted at once
 
@@ -68,10 +68,15 @@ def accept(study: Snapshot, model: Model, found: Pick, explores: bool) -> Sugges
 
 
 def predict(
-    problem: Problem, trials: Sequence[Trial], points: Sequence[Mapping[str, Any]], seed: int
+    problem: Problem,
+    trials: Sequence[Trial],
+    points: Sequence[Mapping[str, Any]],
+    seed: int,
+    *,
+    preset: Preset = PAPER,
 ) -> list[dict[str, dict[str, float | None]]]:
     """Quantiles of a measurement at each point, in the user's units, and moments in warped units."""
-    study = Snapshot(problem, trials, seed, PAPER)
+    study = Snapshot(problem, trials, seed, preset)
     size = padded_size(study.num_rows)
     model = fit(study, size)
     features = study.encoder.encode([problem.space.validate(point) for point in points])
@@ -137,7 +142,7 @@ def predict_program() -> Program:
 
 def fit_arrays(key: Array, observations: Observations) -> Model:
     """`bandit.fit_model` with a key that is plain data, so that it can be stored and stacked."""
-    return bandit.fit_model(jax.random.wrap_key_data(key), observations)
+    return bandit.fit_model(jax.random.wrap_key_data(key, impl="threefry2x32"), observations)
 
 
 def pick_arrays(
@@ -150,7 +155,15 @@ def pick_arrays(
     **settings: Any,
 ) -> Pick:
     """`bandit.pick` with a key that is plain data."""
-    return bandit.pick(jax.random.wrap_key_data(key), observations, y, domain, hyper, explores, **settings)
+    return bandit.pick(
+        jax.random.wrap_key_data(key, impl="threefry2x32"),
+        observations,
+        y,
+        domain,
+        hyper,
+        explores,
+        **settings,
+    )
 
 
 def predict_arrays(

@@ -1,7 +1,8 @@
 """Priors of the hyperparameters (docs/algorithm.md §3, eq. 12).
 
 Each is a penalty PENALTY·ln(x/centre)² inside hard bounds: a normal law of variance 50 on the logarithm,
-truncated. The text's ranges are base-10 exponents of variances; its length-scale range ends at 1 by misprint.
+truncated. θ is the vector of all logarithms. The text's ranges are base-10 exponents of variances; its length-scale
+range ends at 1 by misprint.
 """
 
 import math
@@ -29,24 +30,18 @@ NOISE_VARIANCE = Prior(1e-10, 1e0, 0.0039)  # paper, §3.2
 
 
 def log_bounds(num_continuous: int, num_categorical: int) -> tuple[Array, Array]:
-    """Lower and upper bounds of the logarithms, in the order of `pack`."""
+    """Lower and upper bounds of θ."""
     table = _table(num_continuous + num_categorical)
     return jnp.array([math.log(p.low) for p in table]), jnp.array([math.log(p.high) for p in table])
 
 
 def log_centres(num_continuous: int, num_categorical: int) -> Array:
-    """Logarithms of the priors' centres, in the order of `pack`."""
+    """The priors' centres as θ."""
     return jnp.array([math.log(p.centre) for p in _table(num_continuous + num_categorical)])
 
 
-def pack(hyper: Hyperparameters) -> Array:
-    """Logarithms as one vector: signal variance, length scales, noise variance."""
-    parts = (hyper.signal_variance[None], hyper.continuous, hyper.categorical, hyper.noise_variance[None])
-    return jnp.log(jnp.concatenate(parts))
-
-
 def unpack(theta: Array, num_continuous: int) -> Hyperparameters:
-    """Inverse of `pack`."""
+    """Hyperparameters whose logarithms are θ: signal variance, length scales, noise variance."""
     x = jnp.exp(theta)
     return Hyperparameters(x[0], x[1 : 1 + num_continuous], x[1 + num_continuous : -1], x[-1])
 
