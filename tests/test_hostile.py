@@ -259,3 +259,24 @@ def test_a_study_survives_a_whole_hostile_life():
     trials = study.ask(len(waiting) + 1)
     assert_valid(study, trials)
     assert trials[-1].number == len(study) - 1
+
+
+def wide_space(width: int) -> dict[str, Any]:
+    """So many parameters, of every kind by turns."""
+    kinds = (
+        ph.Float(-1, 1),
+        ph.Int(0, 9),
+        ph.Categorical(["a", "b", "c"]),
+        ph.Discrete([1, 2, 8]),
+        ph.Int(0, 1),
+    )
+    return {f"p{i}": kinds[i % len(kinds)] for i in range(width)}
+
+
+@pytest.mark.parametrize("width", [1, 2, 8, 40, 200])
+def test_any_number_of_parameters_of_any_kind_leads_to_suggestions(width: int):
+    study = ph.create_study(wide_space(width), "maximize", algorithm="paper", seed=1)
+    for value in (3.0, -1.0, 7.0):
+        [trial] = study.ask()
+        study.tell(trial, value)
+    assert_suggests(study)
