@@ -18,10 +18,10 @@ import tempfile
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError, Future
+from importlib.metadata import version
 from typing import Any
 
 import jax
-import jaxlib.version
 import numpy as np
 import scipy
 from jax.experimental import serialize_executable
@@ -236,7 +236,7 @@ def _signature(args: Any, device: str) -> Hashable:
 
 
 def _digest(program: str) -> str:
-    versions = (jax.__version__, jaxlib.version.__version__, np.__version__, scipy.__version__, sys.version)
+    versions = (jax.__version__, version("jaxlib"), np.__version__, scipy.__version__, sys.version)
     parts = (program, _machine(), _source(), *versions)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
