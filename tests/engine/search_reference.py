@@ -2,7 +2,7 @@
 
 A posterior is defined by its class and index alone: trials drawn from NumPy's generator, hyperparameters recorded.
 The reference is the best of a million random points and of many SciPy L-BFGS-B and exchange searches. Recorded in
-tests/golden/search.json by `python tests/engine/search_reference.py`, which wants an hour on two cores.
+tests/golden/search.json by `python tests/engine/search_reference.py`, which takes long; `main` can make parts.
 """
 
 import json

@@ -2,7 +2,8 @@
 
 One lock makes each method a transaction: the new trial is made first, by the rules in `lifecycle.py`, and
 put in its place last. A study's list of trials is the truth. `unfinished` only says where to look: it may
-name too many trials, never too few. So a KeyboardInterrupt between two steps may waste an event, no more.
+name too many trials, never too few. So a KeyboardInterrupt between two steps may waste an event, no more; in the
+two methods that hand out several trials, it may come between one trial and the next.
 """
 
 import threading
