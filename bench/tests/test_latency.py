@@ -1,6 +1,7 @@
 """The latency benchmark's own machinery; the contestants themselves are what it runs."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -77,10 +78,15 @@ def test_smaller_designs_are_the_beginning_of_larger_ones():
     assert not np.array_equal(large.y, fixed_design(9, 3, seed=6).y)
 
 
-def test_floor_grows_with_the_number_of_evaluations():
-    one, many = floor.measure(64, 1, seed=0), floor.measure(64, 1000, seed=0)
-    assert 0 < one.fit_s < many.fit_s
-    assert one.search_s > 0
+def test_floor_counts_a_factorisation_per_evaluation_and_a_product_per_step(monkeypatch: pytest.MonkeyPatch):
+    """On a clock by which every piece of work takes half a second."""
+
+    def half_a_second(work: Callable[[], object], repeats: int) -> float:
+        work()
+        return 0.5
+
+    monkeypatch.setattr(floor, "median_seconds", half_a_second)
+    assert floor.measure(64, 10, seed=0) == floor.Floor(fit_s=5.0, search_s=1500.0)
 
 
 def test_blank_line_starts_another_pip_call():

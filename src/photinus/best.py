@@ -52,10 +52,10 @@ class BestSoFar:
         self._seen_event = 0
         self.trial: Trial | None = None
 
-    def update(self) -> Trial | None:
-        """The best trial now; reads only what changed since the last call."""
+    def update(self) -> None:
+        """Find the best trial now; reads only what changed since the last call."""
         if self._problem.is_multi_objective:
-            return None
+            return
         changed = self._backend.get_trials(self._study_id, since_event=self._seen_event)
         if self.trial is not None and any(trial.number == self.trial.number for trial in changed):
             changed = self._backend.get_trials(self._study_id)  # it was amended: another one may be best now
@@ -64,4 +64,3 @@ class BestSoFar:
         contenders = changed if self.trial is None else [self.trial, *changed]
         best = best_trials(self._problem, contenders)
         self.trial = best[0] if best else None
-        return self.trial

@@ -1,8 +1,9 @@
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from photinus.engine.gp.cholesky import TINY
-from photinus.engine.padding import FINEST, next_size, padded_size
+from photinus.engine.padding import FINEST, next_size, pad_rows, padded_size
 
 
 @given(st.integers(0, 10_000))
@@ -32,3 +33,9 @@ def test_nothing_lies_between_a_size_and_the_next(rows: int):
 def test_a_growing_study_meets_few_sizes():
     assert len({padded_size(rows) for rows in range(101)}) == 7
     assert len({padded_size(rows) for rows in range(1001)}) <= 20
+
+
+def test_rows_are_padded_with_zeros_of_their_own_type():
+    padded = pad_rows(np.array([[1, 2], [3, 4]], np.int32), 3)
+    assert padded.tolist() == [[1, 2], [3, 4], [0, 0]]
+    assert padded.dtype == np.int32

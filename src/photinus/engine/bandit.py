@@ -1,6 +1,6 @@
 """The Gaussian-process bandit on arrays: fit once, then pick point after point (docs/algorithm.md §2 to §7).
 
-Both functions are pure and jit-compile to one program per padded size; both vmap over a leading axis of studies.
+All functions are pure and jit-compile to one program per padded size; they vmap over a leading axis of studies.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from photinus.engine.acquisition.ucb import upper_confidence_bound
 from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, Observations, Scalar
 from photinus.engine.features import Domain
 from photinus.engine.firefly import FireflySettings
-from photinus.engine.gp.fit import Fit, fit
+from photinus.engine.gp.fit import Fit, fit, fit_from
 from photinus.engine.gp.kernel import Hyperparameters
 from photinus.engine.gp.posterior import Posterior, condition
 from photinus.engine.warping import Warping, warp
@@ -73,6 +73,12 @@ def fit_model(key: Key, observations: Observations) -> Model:
     """Fit the hyperparameters to the completed trials."""
     y, warping = warp_metrics(observations)
     return Model(fit(key, observations.features, y, observations.is_completed), y, warping)
+
+
+def fit_model_from(key: Key, observations: Observations, which: Int[Array, ""]) -> Model:
+    """The model that one of the fit's starts leads to; `fit_model` is the one of least loss."""
+    y, warping = warp_metrics(observations)
+    return Model(fit_from(key, which, observations.features, y, observations.is_completed), y, warping)
 
 
 def acquisition(

@@ -61,7 +61,9 @@ class Program:
         """Compile for arguments of these shapes in the background, while the caller does something else."""
         # Not a daemon: a thread inside the compiler must not be cut off when the interpreter exits.
         if _signature(args, device) not in self._compiled:
-            threading.Thread(target=self._prepare, args=(args, device), daemon=False).start()
+            threading.Thread(
+                target=self._prepare, args=(args, device), name="photinus-compiler", daemon=False
+            ).start()
 
     def _prepare(self, args: Any, device: str) -> None:
         with engine_context(device):

@@ -4,6 +4,8 @@ A compiled program serves one shape. Padding the trials to a few sizes means tha
 compiles seven times instead of a hundred. Features are not padded: their number never changes within a study.
 """
 
+import numpy as np
+
 FINEST = 16  # ours: sizes are multiples of this up to eight of them, then four to each doubling
 
 
@@ -18,3 +20,8 @@ def padded_size(num_rows: int) -> int:
 def next_size(size: int) -> int:
     """Return the size that follows `size` in the schedule."""
     return padded_size(size + 1)
+
+
+def pad_rows(values: np.ndarray, size: int) -> np.ndarray:
+    """Append rows of zeros up to `size`."""
+    return np.concatenate([values, np.zeros((size - len(values), *values.shape[1:]), values.dtype)])

@@ -283,3 +283,18 @@ def test_units_of_a_parameter_do_not_matter(factor: float, shift: float):
         return features(problem, gp_bandit.suggest(problem, record(outcomes), 3, 4))
 
     assert np.allclose(suggest(factor, shift), suggest(1.0, 0.0), rtol=0, atol=1e-13)
+
+
+def test_a_model_is_the_best_of_all_starts_however_many_threads_look_for_it(monkeypatch):
+    study = Snapshot(PAIR, record(hilly(20)), 3, CALM)
+    model = gp_bandit.fit(study, 32)
+    starts = [
+        gp_bandit.fit_program()(study.key(gp_bandit.FIT), study.observations(32), np.int32(which)).fit
+        for which in range(4)
+    ]
+    losses = [float(start.loss) for start in starts]
+    assert len(set(losses)) > 1
+    assert model.fit.loss == min(losses)
+    assert model.fit.num_evaluations == sum(int(start.num_evaluations) for start in starts)
+    monkeypatch.setattr(gp_bandit.os, "cpu_count", lambda: 1)
+    jax.tree.map(np.testing.assert_array_equal, gp_bandit.fit(study, 32), model)

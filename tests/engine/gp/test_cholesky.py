@@ -10,8 +10,9 @@ pytestmark = pytest.mark.usefixtures("engine")
 
 factorise = jax.jit(inverse_factor)
 factorise_robustly = jax.jit(robust_inverse_factor)
-# One block; an uneven split; several splits; splits above blocks that are swept panel by panel.
-SIZES = [16, 48, 144, 288]
+# One block; an uneven split; several splits; splits above blocks that are swept panel by panel, with products
+# taken whole; the same with products that leave out zeros.
+SIZES = [16, 48, 144, 288, 640]
 
 
 def symmetric(eigenvalues: np.ndarray, seed: int = 0) -> np.ndarray:

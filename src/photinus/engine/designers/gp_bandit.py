@@ -4,7 +4,11 @@ A pure function of problem, trials, count and seed. Whatever it knows of the pas
 """
 
 import functools
+import hashlib
+import os
+import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -15,18 +19,23 @@ from photinus.engine.arrays import Array, Observations
 from photinus.engine.bandit import BanditSettings, Model, Pick
 from photinus.engine.cache import Program
 from photinus.engine.designers.constants import PAPER, Preset
-from photinus.engine.designers.reasons import explain, quantiles
+from photinus.engine.designers.reasons import explain, quantile_rows
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.features import Domain, Features
+from photinus.engine.gp.fit import NUM_STARTS
 from photinus.engine.gp.kernel import Hyperparameters
 from photinus.engine.gp.posterior import Prediction, condition
-from photinus.engine.padding import next_size, padded_size
+from photinus.engine.padding import next_size, pad_rows, padded_size
 from photinus.problem import Problem
 from photinus.trial import Suggestion, Trial
 
 FIT, PICK = 1, 2  # purposes of random keys; 0 would be lost at the end of a seed sequence
 PREPARE_AHEAD = 8  # ours: compile the next padded size when so few rows are left in this one
 QUERY_BATCH = 256  # ours: points predicted at once
+NUM_REMEMBERED = 8  # ours: models kept for more questions; each is a few vectors
+
+_remembered: dict[bytes, Model] = {}
+_remembering = threading.Lock()
 
 
 def suggest(
@@ -48,8 +57,39 @@ def suggest(
 
 
 def fit(study: Snapshot, size: int) -> Model:
-    """Fit the model to the study's completed trials, on the host's side of the fence."""
-    return jax.device_get(fit_program()(study.key(FIT), study.observations(size)))
+    """Fit the model to the study's completed trials, on the host's side of the fence.
+
+    Every start is a call of its own, from as many threads as there are cores: its matrices are too small for
+    several cores to share one well.
+    """
+    key, observations = study.key(FIT), study.observations(size)
+
+    def fit_from(which: int) -> Model:
+        return jax.device_get(fit_program()(key, observations, np.int32(which)))
+
+    with ThreadPoolExecutor(min(NUM_STARTS, os.cpu_count() or 1)) as threads:
+        models = list(threads.map(fit_from, range(NUM_STARTS)))
+    best = min(models, key=lambda model: model.fit.loss)
+    num_evaluations = sum(model.fit.num_evaluations for model in models)
+    return best._replace(fit=best.fit._replace(num_evaluations=num_evaluations))
+
+
+def remembered_fit(study: Snapshot, size: int) -> Model:
+    """`fit`, for questions about one model that come one after another: the same arguments, the same model."""
+    arguments = (study.key(FIT), study.observations(size))
+    digest = hashlib.sha256()
+    for array in jax.tree.leaves(arguments):
+        digest.update(repr((array.shape, array.dtype.str)).encode() + np.ascontiguousarray(array).tobytes())
+    key = digest.digest()
+    with _remembering:
+        if key in _remembered:
+            return _remembered[key]
+    model = fit(study, size)
+    with _remembering:
+        _remembered[key] = model
+        while len(_remembered) > NUM_REMEMBERED:
+            del _remembered[next(iter(_remembered))]
+    return model
 
 
 def pick(study: Snapshot, model: Model, size: int) -> Suggestion:
@@ -78,21 +118,22 @@ def predict(
     """Quantiles of a measurement at each point, in the user's units, and moments in warped units."""
     study = Snapshot(problem, trials, seed, preset)
     size = padded_size(study.num_rows)
-    model = fit(study, size)
+    model = remembered_fit(study, size)
     features = study.encoder.encode([problem.space.validate(point) for point in points])
     rows: list[dict[str, dict[str, float | None]]] = []
     for start in range(0, len(points), QUERY_BATCH):
         part = Features(*(v[start : start + QUERY_BATCH] for v in features))
-        padded = Features(*(_pad(v, QUERY_BATCH) for v in part))
+        padded = Features(*(pad_rows(v, QUERY_BATCH) for v in part))
         at = jax.device_get(predict_program()(study.observations(size), model.y, model.fit.hyper, padded))
-        rows += [quantiles(study, model, at.mu[i], at.sigma[i]) for i in range(len(part.continuous))]
+        count = len(part.continuous)
+        rows += quantile_rows(study, model, at.mu[:count], at.sigma[:count])
     return rows
 
 
 def prepare(study: Snapshot, size: int) -> None:
     """Compile what the next suggestion will need, while the user's own trial runs."""
     if study.encoder.num_features:
-        fit_program().prepare(study.key(FIT), _empty(study, size))
+        fit_program().prepare(study.key(FIT), _empty(study, size), np.int32(0))
         prepare_pick(study, size)
 
 
@@ -119,8 +160,8 @@ def pick_arguments(study: Snapshot, model: Model | None, explores: bool, size: i
 
 @functools.cache
 def fit_program() -> Program:
-    """Fit of one study."""
-    return Program("fit", fit_arrays)
+    """Fit of one study from one start."""
+    return Program("fit", fit_arrays_from)
 
 
 def pick_program(study: Snapshot) -> Program:
@@ -143,6 +184,11 @@ def predict_program() -> Program:
 def fit_arrays(key: Array, observations: Observations) -> Model:
     """`bandit.fit_model` with a key that is plain data, so that it can be stored and stacked."""
     return bandit.fit_model(jax.random.wrap_key_data(key, impl="threefry2x32"), observations)
+
+
+def fit_arrays_from(key: Array, observations: Observations, which: Array) -> Model:
+    """`bandit.fit_model_from` with a key that is plain data."""
+    return bandit.fit_model_from(jax.random.wrap_key_data(key, impl="threefry2x32"), observations, which)
 
 
 def pick_arrays(
@@ -176,7 +222,3 @@ def predict_arrays(
 def _empty(study: Snapshot, size: int) -> Observations:
     """Observations of the right shapes, to compile for."""
     return jax.tree.map(lambda v: np.zeros((size, *v.shape[1:]), v.dtype), study.observations())
-
-
-def _pad(values: np.ndarray, size: int) -> np.ndarray:
-    return np.concatenate([values, np.zeros((size - len(values), *values.shape[1:]), values.dtype)])

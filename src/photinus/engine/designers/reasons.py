@@ -46,18 +46,27 @@ def quantiles(
     study: Snapshot, model: Model, mu: ArrayLike, sigma: ArrayLike
 ) -> dict[str, dict[str, float | None]]:
     """Quantiles of a measurement in the user's units (None without a feasible trial), and warped moments."""
-    means, deviation = np.asarray(mu), float(np.asarray(sigma))
-    result = {}
+    return quantile_rows(study, model, np.asarray(mu)[None, :], np.asarray(sigma).reshape(1))[0]
+
+
+def quantile_rows(
+    study: Snapshot, model: Model, mu: np.ndarray, sigma: np.ndarray
+) -> list[dict[str, dict[str, float | None]]]:
+    """`quantiles` of many points at once; means are (N, M), deviations (N,)."""
+    rows: list[dict[str, dict[str, float | None]]] = [{} for _ in sigma]
+    has_values = bool(study.is_feasible.any())
     for m, metric in enumerate(study.problem.metrics):
         warping = jax.tree.map(lambda v, m=m: v[m], model.warping)
-        row: dict[str, Any] = {}
+        columns = {}
         for name, probability in QUANTILES.items():
             # Where less is better the warped axis points the other way, and so do its quantiles.
-            z = means[m] + study.signs[m] * deviation * STANDARD.inv_cdf(probability)
-            value = float(study.signs[m] * unwarp(z, warping)) if study.is_feasible.any() else math.nan
-            row[name] = value if math.isfinite(value) else None
-        result[metric.name] = {**row, "mean_warped": float(means[m]), "std_warped": deviation}
-    return result
+            z = mu[:, m] + study.signs[m] * sigma * STANDARD.inv_cdf(probability)
+            values = study.signs[m] * unwarp(z, warping) if has_values else np.full(len(z), math.nan)
+            columns[name] = [value if math.isfinite(value) else None for value in values.tolist()]
+        columns |= {"mean_warped": mu[:, m].tolist(), "std_warped": sigma.tolist()}
+        for i, row in enumerate(rows):
+            row[metric.name] = {name: column[i] for name, column in columns.items()}
+    return rows
 
 
 def nearest(study: Snapshot, found: Pick) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from photinus.engine.designers.uniform import generator, next_number
 from photinus.engine.encoding import Encoder, encode_labels
 from photinus.engine.features import Features
 from photinus.engine.gp.kernel import Hyperparameters
-from photinus.engine.padding import padded_size
+from photinus.engine.padding import pad_rows, padded_size
 from photinus.problem import Goal, Problem
 from photinus.trial import Suggestion, Trial, TrialState
 
@@ -103,7 +103,7 @@ class Snapshot:
         row: Any = np.arange(size)  # any array will do where the engine takes JAX's
 
         def pad(values: np.ndarray) -> Any:
-            return np.concatenate([values, np.zeros((size - len(values), *values.shape[1:]), values.dtype)])
+            return pad_rows(values, size)
 
         return Observations(
             features=Features(pad(self.features.continuous), pad(self.features.categorical)),

@@ -44,27 +44,78 @@ def robust_inverse_factor(K: Float[Array, "N N"]) -> tuple[Float[Array, "N N"], 
 
 
 def gram(W: Float[Array, "N N"]) -> Float[Array, "N N"]:
-    """Return WᵀW for lower triangular W, by halves: a third of the work of the plain product."""
+    """Return WᵀW for lower triangular W, by halves: a quarter of the work of the plain product."""
     n = W.shape[0]
     if n <= PANELS // 2:
         return W.T @ W
     h = _half(n)
     A, B, C = W[:h, :h], W[h:, :h], W[h:, h:]
-    corner = B.T @ C
-    return jnp.block([[gram(A) + B.T @ B, corner], [corner.T, gram(C)]])
+    corner = _times_lower(B.T, C)
+    return jnp.block([[gram(A) + _times_own_transpose(B.T, mirrored=True), corner], [corner.T, gram(C)]])
 
 
 def inverse_factor(K: Float[Array, "N N"], smallest: int | None = None) -> Float[Array, "N N"]:
-    """Return W with WKWᵀ = I; NaN if K is not positive definite. N is a multiple of TINY (padding.py)."""
+    """Return W with WKWᵀ = I; NaN if K is not positive definite. N is a multiple of TINY (padding.py).
+
+    Only the lower triangle of K is read, but for the diagonal blocks that are not split any more.
+    """
     n = K.shape[0]
     smallest = smallest or (TINY if n <= UNROLLED else PANELS)
     if n <= smallest:
         return _invert_tiny(K) if n <= TINY else _sweep(K)
     h = _half(n)
     A = inverse_factor(K[:h, :h], smallest)
-    L = K[h:, :h] @ A.T
-    C = inverse_factor(K[h:, h:] - L @ L.T, smallest)
-    return jnp.block([[A, jnp.zeros((h, n - h), K.dtype)], [-(C @ L) @ A, C]])
+    L = _times_upper(K[h:, :h], A)
+    C = inverse_factor(K[h:, h:] - _times_own_transpose(L), smallest)
+    return jnp.block([[A, jnp.zeros((h, n - h), K.dtype)], [-_times_lower(_lower_times(C, L), A), C]])
+
+
+# Products that know where the zeros are. Blocks up to PANELS are multiplied whole: smaller ones save no time.
+
+
+def _times_lower(X: Array, W: Array) -> Array:
+    """Return XW."""
+    n = W.shape[0]
+    if n <= PANELS:
+        return X @ W
+    h = _half(n)
+    left = _times_lower(X[:, :h], W[:h, :h]) + X[:, h:] @ W[h:, :h]
+    return jnp.concatenate([left, _times_lower(X[:, h:], W[h:, h:])], axis=1)
+
+
+def _times_upper(X: Array, W: Array) -> Array:
+    """Return XWᵀ."""
+    n = W.shape[0]
+    if n <= PANELS:
+        return X @ W.T
+    h = _half(n)
+    right = X[:, :h] @ W[h:, :h].T + _times_upper(X[:, h:], W[h:, h:])
+    return jnp.concatenate([_times_upper(X[:, :h], W[:h, :h]), right], axis=1)
+
+
+def _lower_times(W: Array, X: Array) -> Array:
+    """Return WX."""
+    n = W.shape[0]
+    if n <= PANELS:
+        return W @ X
+    h = _half(n)
+    lower = W[h:, :h] @ X[:h] + _lower_times(W[h:, h:], X[h:])
+    return jnp.concatenate([_lower_times(W[:h, :h], X[:h]), lower], axis=0)
+
+
+def _times_own_transpose(X: Array, *, mirrored: bool = False) -> Array:
+    """Return XXᵀ; above the diagonal blocks it is zero unless `mirrored`."""
+    n = X.shape[0]
+    if n <= PANELS:
+        return X @ X.T
+    h = _half(n)
+    upper, lower = X[:h], X[h:]
+    corner = lower @ upper.T
+    other = corner.T if mirrored else jnp.zeros_like(corner.T)
+    return jnp.block([
+        [_times_own_transpose(upper, mirrored=mirrored), other],
+        [corner, _times_own_transpose(lower, mirrored=mirrored)],
+    ])  # fmt: skip
 
 
 def _sweep(K: Array) -> Array:
