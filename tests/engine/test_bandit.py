@@ -15,6 +15,8 @@ from designs import (
     random_features,
     random_hyperparameters,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from photinus.engine import bandit
 from photinus.engine.bandit import BanditSettings
@@ -37,11 +39,14 @@ def score_padded(observed, y, hyper, explores, query):
     return found.score(query)
 
 
-def study(seed: int, num_completed: int = 6, num_visited: int = 3, num_metrics: int = 1):
+score_side_by_side = jax.jit(jax.vmap(score_padded, in_axes=(0, 0, 0, None, None)))
+
+
+def study(seed: int, num_completed: int = 6, num_visited: int = 3, num_metrics: int = 1, size: int = SIZE):
     """Trials in two numeric and one categorical dimension, their warped labels, and hyperparameters."""
     rng = np.random.default_rng(seed)
     X = random_features(rng, num_completed + num_visited, 2, 1)
-    observed = observations(X, rng.normal(size=(num_completed, num_metrics)), SIZE)
+    observed = observations(X, rng.normal(size=(num_completed, num_metrics)), size)
     y, _ = warp_metrics(observed)
     return observed, np.asarray(y), random_hyperparameters(rng, 2, 1)
 
@@ -168,3 +173,47 @@ def test_one_or_two_trials_are_enough_for_a_fit_and_a_pick(num_completed, is_fea
     found = pick(observed, model.y, model.fit.hyper, explores=False)
     assert np.isfinite(found.score)
     assert found.score > -1e11  # inside the trust region
+
+
+def ill_conditioned(seed: int, size: int = SIZE):
+    """Near-identical points without noise, which a covariance of full rank in exact arithmetic cannot tell apart."""
+    rng = np.random.default_rng(seed)
+    base = random_features(rng, 3, 2, 1)
+    X = Features(np.repeat(base.continuous, 3, axis=0), np.repeat(base.categorical, 3, axis=0))
+    X = X._replace(continuous=np.clip(X.continuous + rng.normal(scale=1e-7, size=X.continuous.shape), 0, 1))
+    observed = observations(X, np.repeat(rng.normal(size=(2, 1)), 3, axis=0), size)
+    y, _ = warp_metrics(observed)
+    hyper = random_hyperparameters(rng, 2, 1)._replace(noise_variance=np.float64(1e-10))
+    return observed, np.asarray(y), hyper
+
+
+# What design promises of scores: relative to the range of the labels.
+CONDITIONS = {"well": (study, 1e-9), "ill": (ill_conditioned, 1e-6)}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@given(seed=st.integers(0, 10_000), explores=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_padding_does_not_change_scores(condition, seed, explores):
+    make, tolerance = CONDITIONS[condition]
+    query = random_features(np.random.default_rng(seed + 1), 25, 2, 1)
+    observed, y, hyper = make(seed)
+    scores = np.asarray(score_padded(observed, y, hyper, explores, query))
+    for size in (48, 144):
+        observed, y, _ = make(seed, size=size)
+        padded = score_padded(observed, y, hyper, explores, query)
+        np.testing.assert_allclose(padded, scores, rtol=0, atol=tolerance * np.ptp(y))
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@given(first=st.integers(0, 10_000), width=st.sampled_from([2, 5]), explores=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_studies_side_by_side_have_the_scores_that_they_have_alone(condition, first, width, explores):
+    make, tolerance = CONDITIONS[condition]
+    query = random_features(np.random.default_rng(first), 25, 2, 1)
+    cases = [make(seed) for seed in range(first, first + width)]
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *cases)
+    together = score_side_by_side(*stacked, explores, query)
+    for case, scores in zip(cases, np.asarray(together), strict=True):
+        alone = score_padded(*case, explores, query)
+        np.testing.assert_allclose(scores, alone, rtol=0, atol=tolerance * np.ptp(case[1]))
