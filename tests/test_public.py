@@ -23,6 +23,7 @@ NAMES = [
     "Trial",
     "TrialState",
     "create_study",
+    "load_study",
     "minimize",
 ]
 

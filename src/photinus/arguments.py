@@ -5,8 +5,11 @@ from typing import Any
 
 from photinus.errors import ArgumentError
 from photinus.space import plain_value
+from photinus.trial import UNSTORABLE
 
 CENTURY_S = 100 * 365.25 * 86_400.0
+MAX_NAME = 250  # ours: two such names, of four bytes a character, fit an index of PostgreSQL
+MAX_COUNT = 2**63 - 1  # databases count no further
 
 
 def check_integer(name: str, value: object, low: int, high: int | None = None) -> int:
@@ -47,6 +50,17 @@ def check_text(name: str, value: object) -> str:
     if not isinstance(value, str) or not value:
         raise ArgumentError(f"`{name}` must be a non-empty string, got {value!r}")
     return value
+
+
+def check_name(name: str, value: object) -> str:
+    """`value`, if it is a string that every store can keep and find again."""
+    text = check_text(name, value)
+    if len(text) > MAX_NAME or UNSTORABLE.search(text):
+        raise ArgumentError(
+            f"`{name}` must be at most {MAX_NAME} characters, without NUL and without halves of characters "
+            f"(surrogates), got {len(text)} characters: {text[:50]!r}"
+        )
+    return text
 
 
 def check_exceptions(name: str, value: object) -> tuple[type[Exception], ...]:

@@ -6,7 +6,7 @@ trials holds here too.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from photinus.problem import Problem
 from photinus.record import StudyRecord, StudyState
@@ -31,8 +31,24 @@ class Backend(Protocol):
         """A new study, or the stored one."""
         ...
 
+    def restore_study(self, record: StudyRecord, trials: Sequence[Trial]) -> StudyRecord:
+        """A study as it was elsewhere, with all its trials; only its id is new."""
+        ...
+
     def get_study(self, study_id: int) -> StudyRecord:
         """The study as it is now."""
+        ...
+
+    def find_study(self, project: str, name: str) -> StudyRecord:
+        """The study of that name."""
+        ...
+
+    def list_studies(self, project: str | None = None) -> list[StudyRecord]:
+        """Studies of one project, or of all, oldest first."""
+        ...
+
+    def delete_study(self, study_id: int) -> None:
+        """Forget the study and its trials."""
         ...
 
     def set_study_state(self, study_id: int, state: StudyState) -> StudyRecord:
@@ -87,7 +103,7 @@ class Backend(Protocol):
         """Correct a completed trial."""
         ...
 
-    def report(self, study_id: int, number: int, values: Mapping[str, float], step: int) -> Trial:
+    def report(self, study_id: int, number: int, values: Mapping[str, float], step: int) -> None:
         """Keep intermediate values of a trial."""
         ...
 
@@ -100,7 +116,14 @@ class Backend(Protocol):
         ...
 
     def predict(
-        self, study_id: int, points: Sequence[Mapping[str, Value]]
+        self, study_id: int, points: Sequence[Mapping[str, Value]], *, max_trials: int | None = None
     ) -> list[dict[str, dict[str, float | None]]]:
-        """What the model expects at each point: per objective its quantiles and warped mean and deviation."""
+        """What the model expects at each point: per objective its quantiles and warped mean and deviation.
+
+        With `max_trials`, of a model fitted to at most so many of the trials.
+        """
+        ...
+
+    def describe_model(self, study_id: int, *, max_trials: int | None = None) -> dict[str, Any]:
+        """What the model believes beyond predictions, as plain JSON values; see `Study.describe_model`."""
         ...

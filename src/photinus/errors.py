@@ -16,6 +16,7 @@
     ├── SuggestionError   (RuntimeError)         the algorithm could not suggest
     ├── ObjectiveError    (RuntimeError)         an objective failed with an error that cannot be passed on
     ├── StorageError      (RuntimeError)         the store failed
+    │   ├── SchemaMismatch                       the store is of an older or newer version of Photinus
     │   └── LockLost                             the right to suggest passed to someone else meanwhile
     ├── UnsupportedError  (NotImplementedError)  a sensible wish that is not supported yet
     └── MissingDependency (ImportError)          an optional package is not installed
@@ -87,6 +88,10 @@ class ObjectiveError(PhotinusError, RuntimeError):
 
 class StorageError(PhotinusError, RuntimeError):
     """The store failed."""
+
+
+class SchemaMismatch(StorageError):
+    """The store was written by an older or newer version of Photinus."""
 
 
 class LockLost(StorageError):

@@ -9,15 +9,18 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from photinus.arguments import check_name
 from photinus.engine import ENGINE_VERSION
-from photinus.errors import ArgumentError, LockLost, SuggestionError, UnknownStudy, UnsupportedError
+from photinus.errors import LockLost, PhotinusError, SuggestionError, UnknownStudy
 from photinus.heartbeat import Heartbeat
 from photinus.problem import Problem
 from photinus.record import DEFAULT_PROJECT, StudyRecord, StudyState
 from photinus.space import Parameter, SearchSpace, Value
-from photinus.storage import MemoryStorage, Storage
+from photinus.storage import Draw, Storage, StorageLike, open_storage
 from photinus.study import Study
 from photinus.trial import Measurement, Suggestion, Trial
 
@@ -33,7 +36,7 @@ def create_study(
     objectives: str | Mapping[str, str] = "minimize",
     *,
     name: str | None = None,
-    storage: Storage | None = None,
+    storage: StorageLike = None,
     seed: int | None = None,
     load_if_exists: bool = False,
     algorithm: str = "default",
@@ -46,7 +49,8 @@ def create_study(
         space: parameters by name.
         objectives: "minimize" or "maximize" for a single objective named "value", or directions by name.
         name: made up if left out; unique within the project.
-        storage: where the study is kept; a new `MemoryStorage` if left out.
+        storage: where the study is kept: a `Storage`, or its address, such as "studies.db" or
+            "postgresql://user@host/name"; in memory if left out.
         seed: of all randomness, 0 <= seed < 2**32; drawn and stored if left out. A loaded study keeps its
             own.
         load_if_exists: go on with a stored study, if its space, objectives and algorithm are the same.
@@ -55,7 +59,7 @@ def create_study(
         metadata: your own notes.
     """
     return Study.create(
-        LocalBackend(_open_storage(storage)),
+        open_backend(storage),
         Problem.define(space, objectives),
         name=name,
         seed=seed,
@@ -66,17 +70,15 @@ def create_study(
     )
 
 
-def _open_storage(storage: object) -> Storage:
-    if storage is None:
-        return MemoryStorage()
-    if isinstance(storage, str):
-        raise UnsupportedError(
-            f"storage by address is not supported yet, got {storage!r}: studies live in memory so far; "
-            "leave `storage` out, or share one MemoryStorage()"
-        )
-    if not isinstance(storage, Storage):
-        raise ArgumentError(f"`storage` must be None or a Storage such as MemoryStorage(), got {storage!r}")
-    return storage
+def load_study(name: str, *, storage: StorageLike, project: str = DEFAULT_PROJECT) -> Study:
+    """The stored study of that name, with the space, objectives and algorithm it was created with."""
+    backend = open_backend(storage)
+    return Study(backend, backend.find_study(check_name("project", project), check_name("name", name)))
+
+
+def open_backend(storage: StorageLike) -> "LocalBackend":
+    """The engine over a store, which may be given by its address."""
+    return LocalBackend(open_storage(storage))
 
 
 class LocalBackend:
@@ -85,6 +87,7 @@ class LocalBackend:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._cache = _TrialCache(storage)
+        self._suggesters: dict[int, _Suggester] = {}  # by study; an id is never used again
 
     def __repr__(self) -> str:
         return f"LocalBackend({self._storage!r})"
@@ -93,61 +96,115 @@ class LocalBackend:
         self, study_id: int, count: int, *, worker: str | None = None, lease_s: float | None = None
     ) -> list[Trial]:
         """See `Backend.ask`."""
-        claimed = self._storage.claim_trials(study_id, count, worker=worker, lease_s=lease_s)
-        if len(claimed) == count:
-            return claimed
-        try:
-            return claimed + self._suggest(study_id, count - len(claimed), worker, lease_s)
-        except BaseException:
-            # A named worker is given again what it claimed; nobody would find what an anonymous one did.
-            if worker is None:
-                for trial in claimed:
-                    self._storage.release(study_id, trial.number, worker=None)
-            raise
+        suggester = self._suggester(study_id)
+        if suggester.draw is None:
+            return self._claim_or_suggest(suggester, count, worker, lease_s)
+        return self._storage.claim_or_draw(
+            study_id,
+            count,
+            suggester.draw,
+            algorithm=suggester.record.algorithm,
+            engine_version=ENGINE_VERSION,
+            worker=worker,
+            lease_s=lease_s,
+        )
 
     def predict(
-        self, study_id: int, points: Sequence[Mapping[str, Value]]
+        self, study_id: int, points: Sequence[Mapping[str, Value]], *, max_trials: int | None = None
     ) -> list[dict[str, dict[str, float | None]]]:
         """See `Backend.predict`."""
         from photinus.engine import designers
 
         record = self._storage.get_study(study_id)
-        trials = self._cache.read(study_id)
+        trials = self._modelled(record, max_trials)
         return designers.predict(record.problem, trials, points, record.seed, algorithm=record.algorithm)
 
-    def _suggest(self, study_id: int, count: int, worker: str | None, lease_s: float | None) -> list[Trial]:
+    def describe_model(self, study_id: int, *, max_trials: int | None = None) -> dict[str, Any]:
+        """See `Backend.describe_model`."""
+        from photinus.engine import designers
+
         record = self._storage.get_study(study_id)
-        while True:
-            with self._suggest_lock(study_id) as owner:
-                suggestions = _run_engine(record, self._cache.read(study_id), count)
+        trials = self._modelled(record, max_trials)
+        return designers.describe(record.problem, trials, record.seed, algorithm=record.algorithm)
+
+    def _modelled(self, record: StudyRecord, max_trials: int | None) -> list[Trial]:
+        """The trials that a model is fitted to."""
+        from photinus.engine import designers
+
+        trials = self._cache.read(record.id)
+        return trials if max_trials is None else designers.thin(record.problem, trials, max_trials)
+
+    def _claim_or_suggest(
+        self, suggester: "_Suggester", count: int, worker: str | None, lease_s: float | None
+    ) -> list[Trial]:
+        """Exactly `count` trials, with the suggest lock held while the algorithm works out new ones."""
+        study_id, owner = suggester.record.id, uuid.uuid4().hex
+        claimed: list[Trial] = []
+        try:
+            claim = self._storage.claim_trials(
+                study_id, count, worker=worker, lease_s=lease_s, lock_owner=owner, lock_s=LOCK_TTL_S
+            )
+            claimed, has_lock = claim.trials, claim.has_lock
+            while len(claimed) < count:
+                if not has_lock:
+                    self._wait_for_lock(study_id, owner)
+                suggestions = self._suggest(suggester, count - len(claimed), owner)
                 try:
-                    return self._storage.add_suggestions(
+                    return claimed + self._storage.add_suggestions(
                         study_id,
                         suggestions,
                         lock_owner=owner,
-                        algorithm=record.algorithm,
+                        algorithm=suggester.record.algorithm,
                         engine_version=ENGINE_VERSION,
                         worker=worker,
                         lease_s=lease_s,
                     )
                 except LockLost:
-                    logger.warning("study %r: the suggest lock ran out, suggesting again", record.name)
-
-    @contextlib.contextmanager
-    def _suggest_lock(self, study_id: int) -> Iterator[str]:
-        """The right to suggest, waited for politely, renewed while it is needed, and always given back."""
-        owner = uuid.uuid4().hex
-        take = functools.partial(self._storage.acquire_suggest_lock, study_id, owner, LOCK_TTL_S)
-        wait_s = FIRST_WAIT_S
-        try:
-            while not take():
-                time.sleep(wait_s)
-                wait_s = min(2 * wait_s, LONGEST_WAIT_S)
-            with Heartbeat(take, LOCK_TTL_S / LOCK_RENEWALS):
-                yield owner
-        finally:
-            with contextlib.suppress(UnknownStudy):  # deleted meanwhile, and the lock with it
+                    logger.warning(
+                        "study %r: the suggest lock ran out, suggesting again", suggester.record.name
+                    )
+                    has_lock = False
+            return claimed
+        except BaseException:
+            # A named worker is given again what it claimed; nobody would find what an anonymous one did.
+            for trial in claimed if worker is None else ():
+                with contextlib.suppress(PhotinusError):
+                    self._storage.release(study_id, trial.number, worker=None)
+            # Whatever stands in the way of tidying up, a study deleted meanwhile or a full disk, the first
+            # error says more.
+            with contextlib.suppress(PhotinusError):
                 self._storage.release_suggest_lock(study_id, owner)
+            raise
+
+    def _suggest(self, suggester: "_Suggester", count: int, owner: str) -> list[Suggestion]:
+        """What the algorithm proposes, the lock renewed while it works."""
+        study_id = suggester.record.id
+        renew = functools.partial(self._storage.acquire_suggest_lock, study_id, owner, LOCK_TTL_S)
+        with Heartbeat(renew, LOCK_TTL_S / LOCK_RENEWALS):
+            return _run_engine(suggester.record, self._cache.read(study_id), count)
+
+    def _wait_for_lock(self, study_id: int, owner: str) -> None:
+        wait_s = FIRST_WAIT_S
+        while not self._storage.acquire_suggest_lock(study_id, owner, LOCK_TTL_S):
+            time.sleep(wait_s)
+            wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+
+    def _suggester(self, study_id: int) -> "_Suggester":
+        """Made with the first ask for a study in this process, which also looks who suggested for it before."""
+        suggester = self._suggesters.get(study_id)
+        if suggester is None:
+            record = self._storage.get_study(study_id)
+            others = self._storage.engine_versions(study_id) - {ENGINE_VERSION}
+            if others:
+                logger.warning(
+                    "study %r has trials suggested by engine version %s, this is version %s: it goes on well, "
+                    "but not exactly as the other version would have",
+                    record.name,
+                    ", ".join(sorted(others)),
+                    ENGINE_VERSION,
+                )
+            suggester = self._suggesters.setdefault(study_id, _Suggester(record, _drawing(record)))
+        return suggester
 
     # What follows is the store's own.
 
@@ -173,9 +230,25 @@ class LocalBackend:
             load_if_exists=load_if_exists,
         )
 
+    def restore_study(self, record: StudyRecord, trials: Sequence[Trial]) -> StudyRecord:
+        """See `Storage.restore_study`."""
+        return self._storage.restore_study(record, trials)
+
     def get_study(self, study_id: int) -> StudyRecord:
         """See `Storage.get_study`."""
         return self._storage.get_study(study_id)
+
+    def find_study(self, project: str, name: str) -> StudyRecord:
+        """See `Storage.find_study`."""
+        return self._storage.find_study(project, name)
+
+    def list_studies(self, project: str | None = None) -> list[StudyRecord]:
+        """See `Storage.list_studies`."""
+        return self._storage.list_studies(project)
+
+    def delete_study(self, study_id: int) -> None:
+        """See `Storage.delete_study`."""
+        self._storage.delete_study(study_id)
 
     def set_study_state(self, study_id: int, state: StudyState) -> StudyRecord:
         """See `Storage.set_study_state`."""
@@ -220,9 +293,9 @@ class LocalBackend:
         """See `Storage.amend`."""
         return self._storage.amend(study_id, number, values)
 
-    def report(self, study_id: int, number: int, values: Mapping[str, float], step: int) -> Trial:
+    def report(self, study_id: int, number: int, values: Mapping[str, float], step: int) -> None:
         """See `Storage.report`."""
-        return self._storage.report(study_id, number, values, step)
+        self._storage.report(study_id, number, values, step)
 
     def extend_lease(self, study_id: int, number: int, *, worker: str | None, lease_s: float) -> Trial:
         """See `Storage.extend_lease`."""
@@ -233,20 +306,43 @@ class LocalBackend:
         return self._storage.release(study_id, number, worker=worker)
 
 
+@dataclass(frozen=True, slots=True)
+class _Suggester:
+    """What never changes about suggesting for a study."""
+
+    record: StudyRecord  # its state is that of the first ask
+    draw: Draw | None  # None: the algorithm looks at the trials
+
+
 def _run_engine(record: StudyRecord, trials: list[Trial], count: int) -> list[Suggestion]:
     """The algorithm's suggestions, checked."""
     from photinus.engine import designers
 
+    suggest = functools.partial(designers.suggest, algorithm=record.algorithm)
+    return _checked(record, len(trials), count, lambda: suggest(record.problem, trials, count, record.seed))
+
+
+def _drawing(record: StudyRecord) -> Draw | None:
+    """The same for an algorithm that need not look at the trials."""
+    from photinus.engine import designers
+
+    draw = designers.drawing(record.problem, record.seed, algorithm=record.algorithm)
+    if draw is None:
+        return None
+    return lambda first, count: _checked(record, first, count, lambda: draw(first, count))
+
+
+def _checked(
+    record: StudyRecord, num_trials: int, count: int, suggest: Callable[[], list[Suggestion]]
+) -> list[Suggestion]:
     try:
-        suggestions = designers.suggest(
-            record.problem, trials, count, record.seed, algorithm=record.algorithm
-        )
+        suggestions = suggest()
         if len(suggestions) != count:
             raise ValueError(f"{count} suggestions were due, got {len(suggestions)}")
         return [Suggestion(record.problem.space.validate(s.params), s.reason) for s in suggestions]
     except Exception as error:
         raise SuggestionError(
-            f"algorithm {record.algorithm!r} could not suggest for study {record.name!r} with {len(trials)} "
+            f"algorithm {record.algorithm!r} could not suggest for study {record.name!r} with {num_trials} "
             f"trials ({type(error).__name__}: {error}); nothing new was added to the study"
         ) from error
 
@@ -264,7 +360,12 @@ class _TrialCache:
         """All trials of the study now, by number."""
         with self._mutex:
             seen_event = self._seen_event.get(study_id, 0)
-            changed = self._storage.get_trials(study_id, since_event=seen_event)
+            try:
+                changed = self._storage.get_trials(study_id, since_event=seen_event)
+            except UnknownStudy:
+                self._trials.pop(study_id, None)
+                self._seen_event.pop(study_id, None)
+                raise
             trials = self._trials.setdefault(study_id, [])
             for trial in changed:
                 trials[trial.number : trial.number + 1] = [trial]

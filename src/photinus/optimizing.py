@@ -30,6 +30,31 @@ RENEWALS_PER_LEASE = 3  # two may be missed before a trial is lost
 logger = logging.getLogger("photinus")
 
 
+def release_abandoned(backend: Backend, study_id: int) -> int:
+    """Hand back what loops of killed processes on this host hold, rather than wait for their leases; how many."""
+    num_released = 0
+    for trial in backend.get_trials(study_id):
+        if trial.state.is_running and trial.worker is not None and _is_gone(trial.worker):
+            with contextlib.suppress(InvalidState):
+                backend.release(study_id, trial.number, worker=trial.worker)
+                num_released += 1
+    return num_released
+
+
+def _is_gone(worker: str) -> bool:
+    """Whether the worker is a loop's, as `Loop` names them, and the loop's process has ended."""
+    host, *rest = worker.rsplit(":", 2)
+    if host != socket.gethostname() or len(rest) != 2 or not rest[0].isdecimal():
+        return False
+    try:
+        os.kill(int(rest[0]), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        pass
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """When to stop asking for more: whatever comes first."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from photinus.arguments import check_integer
+from photinus.arguments import MAX_COUNT, check_integer
 from photinus.backend import Backend
 from photinus.problem import Problem
 from photinus.trial import Trial
@@ -67,7 +67,7 @@ class BoundTrial(Trial):
 
     def report(self, value: float | Mapping[str, float], step: int) -> None:
         """Record an intermediate value (a dict for several objectives); the same step again replaces it."""
-        position = check_integer("step", step, 0)
+        position = check_integer("step", step, 0, MAX_COUNT)
         self.reporter.report(self.number, self.reporter.problem.parse_values(value), position)
 
 

@@ -6,7 +6,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from photinus.arguments import check_exceptions, check_integer, check_metadata, check_seconds, check_text
+from photinus.arguments import (
+    check_exceptions,
+    check_integer,
+    check_metadata,
+    check_name,
+    check_seconds,
+    check_text,
+)
 from photinus.backend import Backend
 from photinus.best import BestSoFar, best_trials
 from photinus.errors import AlreadyTold, ArgumentError, NoCompletedTrial, ProblemError
@@ -21,6 +28,8 @@ from photinus.trial import Measurement, Trial
 
 if TYPE_CHECKING:
     import pandas
+
+    from photinus.plots import StudyPlots
 
 MAX_SEED = 2**32
 
@@ -55,8 +64,8 @@ class Study:
         if name is None and load_if_exists:
             raise ArgumentError("`load_if_exists=True` needs the `name` of the study to load")
         record = backend.create_study(
-            project=check_text("project", project),
-            name=f"study-{secrets.token_hex(4)}" if name is None else check_text("name", name),
+            project=check_name("project", project),
+            name=f"study-{secrets.token_hex(4)}" if name is None else check_name("name", name),
             problem=problem,
             algorithm=algorithm,
             seed=secrets.randbelow(MAX_SEED)
@@ -109,6 +118,11 @@ class Study:
         return dict(self._record.metadata)
 
     @property
+    def record(self) -> StudyRecord:
+        """The study as it is stored now, without its trials."""
+        return self._backend.get_study(self._id)
+
+    @property
     def state(self) -> StudyState:
         """STOPPED once `stop` was called, until the next `optimize`."""
         return self._backend.get_study(self._id).state
@@ -148,7 +162,7 @@ class Study:
             lease: seconds after which a trial without outcome may be given to someone else; None for never.
         """
         count = check_integer("n", n, 1)
-        name = None if worker is None else check_text("worker", worker)
+        name = None if worker is None else check_name("worker", worker)
         lease_s = None if lease is None else check_seconds("lease", lease)
         trials = self._backend.ask(self._id, count, worker=name, lease_s=lease_s)
         return [self._bind(trial) for trial in trials]
@@ -173,7 +187,7 @@ class Study:
         """
         number = self._number(trial)
         measurement = self._measurement(values, infeasible=infeasible, failed=failed)
-        name = None if worker is None else check_text("worker", worker)
+        name = None if worker is None else check_name("worker", worker)
         if isinstance(trial, BoundTrial):
             self._deliver_reports(trial)
         return self._bind(self._backend.tell(self._id, number, measurement, worker=name))
@@ -212,13 +226,41 @@ class Study:
         """Hand a trial back without an outcome; it is the next to be given out."""
         return self._bind(self._backend.release(self._id, self._number(trial), worker=trial.worker))
 
-    def predict(self, points: Sequence[Mapping[str, Any]]) -> list[dict[str, dict[str, float | None]]]:
+    def predict(
+        self, points: Sequence[Mapping[str, Any]], *, max_trials: int | None = None
+    ) -> list[dict[str, dict[str, float | None]]]:
         """What the model expects at each point, by objective.
 
         `q05`, `q50` and `q95` are quantiles in the objective's units, None until something was measured;
         `mean_warped` and `std_warped` are what the model computes with.
+
+        Args:
+            points: parameters by name.
+            max_trials: fit the model to at most so many trials, a quarter of them the best, the others spread over
+                the rest: a model of thousands takes minutes.
         """
-        return self._backend.predict(self._id, [self.problem.space.validate(point) for point in points])
+        canonical = [self.problem.space.validate(point) for point in points]
+        return self._backend.predict(self._id, canonical, max_trials=_limit(max_trials))
+
+    def describe_model(self, *, max_trials: int | None = None) -> dict[str, Any]:
+        """What the model believes beyond predictions at points.
+
+        `length_scales` tells, by parameter, over which part of its range results stay alike. Each of
+        `objectives`, None until something was measured, has the standard deviation of the `noise` near the
+        `best` and the `median` value, and the `scale` from what the model computes with to the objective's
+        units.
+
+        Args:
+            max_trials: as in `predict`.
+        """
+        return self._backend.describe_model(self._id, max_trials=_limit(max_trials))
+
+    @property
+    def plot(self) -> "StudyPlots":
+        """Pictures of the study, as Plotly figures: `study.plot.history()` and others."""
+        from photinus.plots import StudyPlots
+
+        return StudyPlots(self)
 
     def optimize(
         self,
@@ -248,8 +290,23 @@ class Study:
                 the trial too, and is raised.
             progress: whether to show a bar; None for only on a terminal.
         """
-        budget = _budget(n_trials, until, timeout)
         workers = _workers(objective, check_exceptions("catch", catch), n_jobs)
+        self.optimize_on(
+            workers, n_trials, until=until, timeout=timeout, callbacks=callbacks, progress=progress
+        )
+
+    def optimize_on(
+        self,
+        workers: Workers,
+        n_trials: int | None = None,
+        *,
+        until: int | None = None,
+        timeout: float | None = None,
+        callbacks: Sequence[Callback] = (),
+        progress: bool | None = None,
+    ) -> None:
+        """`optimize` on workers of another kind; they know the objective."""
+        budget = _budget(n_trials, until, timeout)
         if self.state == StudyState.STOPPED:
             self._backend.set_study_state(self._id, StudyState.ACTIVE)
         best = BestSoFar(self._backend, self._id, self.problem)
@@ -305,6 +362,10 @@ class Study:
         with contextlib.suppress(AlreadyTold):  # `tell` will judge that
             for values, step in trial.reporter.kept:
                 self._backend.report(self._id, trial.number, values, step)
+
+
+def _limit(max_trials: int | None) -> int | None:
+    return None if max_trials is None else check_integer("max_trials", max_trials, 2)
 
 
 def _budget(n_trials: int | None, until: int | None, timeout: float | None) -> Budget:

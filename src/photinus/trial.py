@@ -8,6 +8,7 @@ order what happened where the clocks of several machines cannot.
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,6 +16,8 @@ from enum import StrEnum
 from typing import Any
 
 from photinus.space import Value
+
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class TrialState(StrEnum):
@@ -54,6 +57,10 @@ class Measurement:
     state: TrialState
     values: dict[str, float] | None = None
     message: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.message is not None:
+            object.__setattr__(self, "message", storable_text(self.message))
 
     @classmethod
     def completed(cls, values: dict[str, float]) -> "Measurement":
@@ -154,7 +161,7 @@ class Trial:
             "algorithm": self.algorithm,
             "engine_version": self.engine_version,
             "reports": [
-                {"step": report.step, "values": _to_json(report.values), "at": _time_to_text(report.at)}
+                {"step": report.step, "values": values_to_json(report.values), "at": _time_to_text(report.at)}
                 for report in self.reports
             ],
             "amendments": [
@@ -174,7 +181,7 @@ class Trial:
         """The trial that `to_dict` described."""
         times = ("created_at", "started_at", "completed_at", "lease_expires_at")
         reports = tuple(
-            Report(entry["step"], _from_json(entry["values"]), datetime.fromisoformat(entry["at"]))
+            Report(entry["step"], values_from_json(entry["values"]), datetime.fromisoformat(entry["at"]))
             for entry in data["reports"]
         )
         amendments = tuple(
@@ -199,10 +206,16 @@ def _time_from_text(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _to_json(values: Mapping[str, float]) -> dict[str, float | str]:
+def storable_text(text: str) -> str:
+    """The text with a mark in place of what some databases cannot hold: NUL, and halves of characters."""
+    return UNSTORABLE.sub("\ufffd", text)
+
+
+def values_to_json(values: Mapping[str, float]) -> dict[str, float | str]:
     """JSON has neither infinities nor NaN: they travel as text."""
     return {name: value if math.isfinite(value) else str(value) for name, value in values.items()}
 
 
-def _from_json(values: Mapping[str, float | str]) -> dict[str, float]:
+def values_from_json(values: Mapping[str, float | str]) -> dict[str, float]:
+    """What `values_to_json` described."""
     return {name: float(value) for name, value in values.items()}

@@ -5,7 +5,7 @@ import pytest
 
 from photinus.storage import MemoryStorage, Storage
 from photinus.testing import StorageContract
-from photinus.testing.storage import ManualClock, create, suggest
+from photinus.testing.storage import ManualClock, claim, create, suggest
 from photinus.trial import Measurement
 
 
@@ -37,14 +37,14 @@ def test_an_interrupt_between_two_steps_of_a_change_breaks_nothing(step):
     """Ctrl-C may strike anywhere: each of the three collections is made to fail in turn, once."""
 
     class Interrupted(list):
-        def append(self, item):
+        def extend(self, items):
             raise KeyboardInterrupt
 
         def __setitem__(self, key, item):
             raise KeyboardInterrupt
 
     class InterruptedSet(set):
-        def add(self, item):
+        def update(self, items):
             raise KeyboardInterrupt
 
     storage = MemoryStorage()
@@ -56,6 +56,7 @@ def test_an_interrupt_between_two_steps_of_a_change_breaks_nothing(step):
     for change in (
         lambda: storage.tell(study_id, 0, Measurement.completed({"loss": 1.0})),
         lambda: storage.enqueue(study_id, {"x": 0.1, "flag": False}),
+        lambda: suggest(storage, study_id, 3),
     ):
         setattr(study, step, broken)
         with pytest.raises(KeyboardInterrupt):
@@ -70,7 +71,7 @@ def test_an_interrupt_between_two_steps_of_a_change_breaks_nothing(step):
     assert last < told.updated_event < queued.updated_event
     assert [trial.number for trial in storage.get_trials(study_id, since_event=last)] == [0, 2]
     assert storage.count_trials(study_id) == (3, 1)
-    assert [trial.number for trial in storage.claim_trials(study_id, 5)] == [2]
+    assert [trial.number for trial in claim(storage, study_id, 5)] == [2]
 
 
 def test_asking_does_not_slow_down_with_finished_trials():

@@ -6,13 +6,24 @@ the rules in `lifecycle.py`), not values. Expiry is judged by the store's own cl
 `study_id` may raise `UnknownStudy`, every one with a `number` may raise `UnknownTrial`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from photinus.problem import Problem
 from photinus.record import StudyRecord, StudyState
 from photinus.space import Value
 from photinus.trial import Measurement, Suggestion, Trial
+
+Draw = Callable[[int, int], Sequence[Suggestion]]  # (number of the first, how many) -> suggestions
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a claim brought: trials, and whether the suggest lock came with them."""
+
+    trials: list[Trial]
+    has_lock: bool = False
 
 
 @runtime_checkable
@@ -34,6 +45,13 @@ class Storage(Protocol):
 
         Raises `DuplicateStudy`, or `StudyMismatch` with the differences. A loaded study keeps its seed and
         metadata.
+        """
+        ...
+
+    def restore_study(self, record: StudyRecord, trials: Sequence[Trial]) -> StudyRecord:
+        """A study as it was in another store, with all its trials; only its id is new.
+
+        Raises `DuplicateStudy`, or `ArgumentError` if the trials are not all those of a study, in order.
         """
         ...
 
@@ -69,13 +87,25 @@ class Storage(Protocol):
         """How many trials there are, and how many of them are finished; cheap."""
         ...
 
+    def engine_versions(self, study_id: int) -> set[str]:
+        """Versions of the engine that suggested the study's trials."""
+        ...
+
     def claim_trials(
-        self, study_id: int, count: int, *, worker: str | None = None, lease_s: float | None = None
-    ) -> list[Trial]:
+        self,
+        study_id: int,
+        count: int,
+        *,
+        worker: str | None = None,
+        lease_s: float | None = None,
+        lock_owner: str | None = None,
+        lock_s: float = 0.0,
+    ) -> Claim:
         """Hand out up to `count` existing trials, after expiring those whose lease ran out.
 
         First the running trials of this worker, if it has a name; then expired ones under their old number;
-        then queued ones. Lowest numbers first in each group.
+        then queued ones. Lowest numbers first in each group. Where there are fewer than `count`, take the
+        suggest lock for `lock_owner` as well, if one is named and nobody else has it.
         """
         ...
 
@@ -90,10 +120,28 @@ class Storage(Protocol):
         worker: str | None = None,
         lease_s: float | None = None,
     ) -> list[Trial]:
-        """Store suggestions and hand them out, ACTIVE from the start.
+        """Store suggestions, hand them out, ACTIVE from the start, and give the suggest lock back.
 
-        Raises `LockLost` if the suggest lock is not `lock_owner`'s any more: someone else may have suggested
-        the same meanwhile.
+        Raises `LockLost` if the lock is not `lock_owner`'s any more: someone else may have suggested the same
+        meanwhile.
+        """
+        ...
+
+    def claim_or_draw(
+        self,
+        study_id: int,
+        count: int,
+        draw: Draw,
+        *,
+        algorithm: str,
+        engine_version: str,
+        worker: str | None = None,
+        lease_s: float | None = None,
+    ) -> list[Trial]:
+        """Hand out exactly `count` trials: what `claim_trials` finds, then new ones by `draw`.
+
+        For algorithms that look at nothing but a trial's number: they need no lock. `draw` must be quick and
+        pure, for others wait while it runs, and it may run again.
         """
         ...
 
@@ -129,7 +177,7 @@ class Storage(Protocol):
         """Correct a COMPLETED trial's values and keep the old ones on record; otherwise `InvalidState`."""
         ...
 
-    def report(self, study_id: int, number: int, values: Mapping[str, float], step: int) -> Trial:
+    def report(self, study_id: int, number: int, values: Mapping[str, float], step: int) -> None:
         """Keep intermediate values of a trial that was handed out; the same step again replaces them.
 
         Raises `InvalidState` for a QUEUED trial, `AlreadyTold` for a finished one.

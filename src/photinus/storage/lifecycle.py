@@ -2,14 +2,23 @@
 
 Every store applies these, so that no two of them can disagree about a trial's life. Each function checks that
 the trial's state allows the change and raises otherwise. `now` is the time by the store's clock, `event` the
-study's next event.
+study's next event. At the end: who may suggest, and which studies may be opened.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from photinus.errors import AlreadyTold, DuplicateStudy, InvalidState, StudyMismatch
+from photinus.errors import (
+    AlreadyTold,
+    ArgumentError,
+    DuplicateStudy,
+    InvalidState,
+    LockLost,
+    StudyMismatch,
+    UnknownStudy,
+    UnknownTrial,
+)
 from photinus.problem import Problem
 from photinus.record import StudyRecord
 from photinus.space import Value
@@ -199,13 +208,62 @@ def stopping(trial: Trial, *, event: int) -> Trial:
     return replace(trial, state=TrialState.STOPPING, updated_event=event)
 
 
+def is_taken(lock: tuple[str, datetime], owner: str, now: datetime) -> bool:
+    """Whether the suggest lock is someone else's and has not run out."""
+    holder, expires_at = lock
+    return holder != owner and expires_at > now
+
+
+def check_lock(holder: str | None, owner: str, name: str) -> None:
+    """Refuse suggestions of anyone but the lock's last owner.
+
+    A lock that ran out and was not taken by anyone else still counts: nobody suggested meanwhile.
+    """
+    if holder != owner:
+        raise LockLost(
+            f"{owner!r} must hold the suggest lock of study {name!r} to store suggestions, but does not: "
+            "take it and suggest again"
+        )
+
+
+def check_history(trials: Sequence[Trial]) -> None:
+    """Refuse trials that cannot be all the trials of one study."""
+    numbers = [trial.number for trial in trials]
+    events = {trial.updated_event for trial in trials}
+    if numbers != list(range(len(trials))) or len(events) < len(trials) or min(events, default=1) < 1:
+        raise ArgumentError(
+            "the trials of a study must be numbered from 0 without gaps, in order, each last changed by an event "
+            f"of its own >= 1, got numbers {numbers[:10]} and events {sorted(events)[:10]} at the beginning"
+        )
+
+
+def unknown_study(study_id: int) -> UnknownStudy:
+    """The error for an id that is not there."""
+    return UnknownStudy(f"no study with id {study_id!r}: it was deleted, or was never in this store")
+
+
+def unknown_name(project: str, name: str) -> UnknownStudy:
+    """The error for a name that is not there."""
+    return UnknownStudy(f"no study named {name!r} in project {project!r}: create it with create_study")
+
+
+def unknown_trial(name: str, num_trials: int, number: int) -> UnknownTrial:
+    """The error for a number that is not there."""
+    return UnknownTrial(f"study {name!r} has {num_trials} trials, numbered from 0, got {number=}")
+
+
+def duplicate_study(record: StudyRecord) -> DuplicateStudy:
+    """The error for a name that is taken."""
+    return DuplicateStudy(
+        f"a study named {record.name!r} exists in project {record.project!r}: "
+        "pass load_if_exists=True to go on with it, or choose another name"
+    )
+
+
 def reopened(record: StudyRecord, problem: Problem, algorithm: str, load_if_exists: bool) -> StudyRecord:
     """The stored study of a name, if it may be opened under this definition."""
     if not load_if_exists:
-        raise DuplicateStudy(
-            f"a study named {record.name!r} exists in project {record.project!r}: "
-            "pass load_if_exists=True to go on with it, or choose another name"
-        )
+        raise duplicate_study(record)
     differences = record.differences(problem, algorithm)
     if differences:
         raise StudyMismatch(

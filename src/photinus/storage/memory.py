@@ -1,22 +1,22 @@
 """Studies in this process's memory: the model of every other store, and the one without a file.
 
-One lock makes each method a transaction: the new trial is made first, by the rules in `lifecycle.py`, and
-put in its place last. A study's list of trials is the truth. `unfinished` only says where to look: it may
-name too many trials, never too few. So a KeyboardInterrupt between two steps may waste an event, no more; in the
-two methods that hand out several trials, it may come between one trial and the next.
+One lock makes each change a transaction: new trials are made first and put in their places last, all of them
+by one assignment. A study's list of trials is the truth. `history` and `unfinished` only say where to look:
+they may name too many trials, never too few. So a KeyboardInterrupt between two steps may waste events, no more.
 """
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-from photinus.errors import LockLost, UnknownStudy, UnknownTrial
 from photinus.problem import Problem
 from photinus.record import StudyRecord, StudyState
-from photinus.space import Value
 from photinus.storage import lifecycle
-from photinus.trial import Measurement, Suggestion, Trial
+from photinus.storage.changing import NO_CHANGE, ChangingStorage, Footprint, Result, StudyChange
+from photinus.trial import Trial
+
+NO_TRIAL = -1  # in a history: what this event changed was changed again later
 
 
 @dataclass(slots=True)
@@ -29,25 +29,6 @@ class _Study:
     unfinished: set[int] = field(default_factory=set)  # numbers of trials without outcome
     lock: tuple[str, datetime] | None = None  # who may suggest, and until when
 
-    @property
-    def next_event(self) -> int:
-        """The event that the next change will be."""
-        return len(self.history) + 1
-
-    @property
-    def next_number(self) -> int:
-        """The number that the next new trial will have."""
-        return len(self.trials)
-
-    def put(self, trial: Trial) -> Trial:
-        """Add a trial or replace the one of its number, and spend the event."""
-        self.history.append(trial.number)
-        self.unfinished.add(trial.number)
-        self.trials[trial.number : trial.number + 1] = [trial]
-        if trial.state.is_finished:
-            self.unfinished.discard(trial.number)
-        return trial
-
     def open_trials(self) -> list[Trial]:
         """Trials without outcome, by number."""
         numbers = [number for number in sorted(self.unfinished) if number < len(self.trials)]
@@ -56,13 +37,55 @@ class _Study:
     def find(self, number: int) -> Trial:
         """The trial of that number."""
         if not 0 <= number < len(self.trials):
-            raise UnknownTrial(
-                f"study {self.record.name!r} has {len(self.trials)} trials, numbered from 0, got {number=}"
-            )
+            raise lifecycle.unknown_trial(self.record.name, len(self.trials), number)
         return self.trials[number]
 
 
-class MemoryStorage:
+class _Change:
+    """A `StudyChange`; nothing is in its place until `save`."""
+
+    def __init__(self, study: _Study, now: datetime) -> None:
+        self._study = study
+        self._changed: dict[int, Trial] = {}  # by number
+        self._events: list[int] = []  # number of the trial that each new event changes
+        self.name = study.record.name
+        self.now = now
+        self.next_number = len(study.trials)
+        self.next_event = len(study.history) + 1
+        self.lock = study.lock
+
+    def find(self, number: int, *, with_reports: bool = True) -> Trial:
+        """See `StudyChange.find`."""
+        return self._study.find(number)
+
+    def claimable(self, count: int, worker: str | None) -> list[Trial]:
+        """See `StudyChange.claimable`."""
+        return self._study.open_trials()
+
+    def put(self, trial: Trial) -> Trial:
+        """See `StudyChange.put`."""
+        self._changed[trial.number] = trial
+        self._events.append(trial.number)
+        self.next_number = max(self.next_number, trial.number + 1)
+        self.next_event += 1
+        return trial
+
+    def save(self) -> None:
+        """Put everything in its place."""
+        study = self._study
+        if self._changed:
+            numbers = sorted(self._changed)
+            study.history.extend(self._events)
+            study.unfinished.update(numbers)
+            # From the first changed trial to the last, because one assignment cannot be interrupted.
+            first, end = numbers[0], numbers[-1] + 1
+            section = dict(enumerate(study.trials[first:end], first)) | self._changed
+            study.trials[first:end] = [section[number] for number in range(first, end)]
+            study.unfinished -= {number for number in numbers if self._changed[number].state.is_finished}
+        study.lock = self.lock
+
+
+class MemoryStorage(ChangingStorage):
     """A `Storage` in memory. Safe for threads; other processes cannot see it."""
 
     def __init__(self, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -87,12 +110,10 @@ class MemoryStorage:
     ) -> StudyRecord:
         """See `Storage.create_study`."""
         with self._mutex:
-            for record in self.list_studies(project):
-                if record.name == name:
-                    return lifecycle.reopened(record, problem, algorithm, load_if_exists)
-            self._last_id += 1
+            if (stored := self._named(project, name)) is not None:
+                return lifecycle.reopened(stored, problem, algorithm, load_if_exists)
             record = StudyRecord(
-                id=self._last_id,
+                id=self._next_id(),
                 project=project,
                 name=name,
                 problem=problem,
@@ -105,6 +126,19 @@ class MemoryStorage:
             self._studies[record.id] = _Study(record)
             return record
 
+    def restore_study(self, record: StudyRecord, trials: Sequence[Trial]) -> StudyRecord:
+        """See `Storage.restore_study`."""
+        lifecycle.check_history(trials)
+        with self._mutex:
+            if self._named(record.project, record.name) is not None:
+                raise lifecycle.duplicate_study(record)
+            study = _Study(replace(record, id=self._next_id()), list(trials))
+            last = {trial.updated_event: trial.number for trial in trials}
+            study.history = [last.get(event, NO_TRIAL) for event in range(1, max(last, default=0) + 1)]
+            study.unfinished = {trial.number for trial in trials if not trial.state.is_finished}
+            self._studies[study.record.id] = study
+            return study.record
+
     def get_study(self, study_id: int) -> StudyRecord:
         """See `Storage.get_study`."""
         with self._mutex:
@@ -112,10 +146,10 @@ class MemoryStorage:
 
     def find_study(self, project: str, name: str) -> StudyRecord:
         """See `Storage.find_study`."""
-        for record in self.list_studies(project):
-            if record.name == name:
-                return record
-        raise UnknownStudy(f"no study named {name!r} in project {project!r}: create it with create_study")
+        with self._mutex:
+            if (stored := self._named(project, name)) is not None:
+                return stored
+        raise lifecycle.unknown_name(project, name)
 
     def list_studies(self, project: str | None = None) -> list[StudyRecord]:
         """See `Storage.list_studies`."""
@@ -147,7 +181,7 @@ class MemoryStorage:
             study = self._study(study_id)
             if since_event == 0:
                 return list(study.trials)
-            numbers = sorted(set(study.history[since_event:]))
+            numbers = sorted(set(study.history[since_event:]) - {NO_TRIAL})
             return [study.trials[number] for number in numbers if number < len(study.trials)]
 
     def count_trials(self, study_id: int) -> tuple[int, int]:
@@ -156,151 +190,30 @@ class MemoryStorage:
             study = self._study(study_id)
             return len(study.trials), len(study.trials) - len(study.open_trials())
 
-    def claim_trials(
-        self, study_id: int, count: int, *, worker: str | None = None, lease_s: float | None = None
-    ) -> list[Trial]:
-        """See `Storage.claim_trials`."""
+    def engine_versions(self, study_id: int) -> set[str]:
+        """See `Storage.engine_versions`."""
         with self._mutex:
-            study, now = self._study(study_id), self._clock()
-            for trial in study.open_trials():
-                if lifecycle.has_run_out(trial, now):
-                    study.put(lifecycle.expired(trial, event=study.next_event))
-            claimed = lifecycle.claim_order(study.open_trials(), worker)[:count]
-            return [
-                study.put(
-                    lifecycle.handed_out(
-                        trial, worker=worker, lease_s=lease_s, now=now, event=study.next_event
-                    )
-                )
-                for trial in claimed
-            ]
+            trials = self._study(study_id).trials
+            return {trial.engine_version for trial in trials if trial.engine_version is not None}
 
-    def add_suggestions(
-        self,
-        study_id: int,
-        suggestions: Sequence[Suggestion],
-        *,
-        lock_owner: str,
-        algorithm: str,
-        engine_version: str,
-        worker: str | None = None,
-        lease_s: float | None = None,
-    ) -> list[Trial]:
-        """See `Storage.add_suggestions`."""
+    def _change(
+        self, study_id: int, work: Callable[[StudyChange], Result], expected: Footprint = NO_CHANGE
+    ) -> Result:
         with self._mutex:
-            study, now = self._study(study_id), self._clock()
-            if study.lock is None or study.lock[0] != lock_owner:
-                raise LockLost(
-                    f"{lock_owner!r} must hold the suggest lock of study {study.record.name!r} to store "
-                    "suggestions, but does not: take it and suggest again"
-                )
-            return [
-                study.put(
-                    lifecycle.suggested(
-                        study.next_number,
-                        suggestion,
-                        algorithm=algorithm,
-                        engine_version=engine_version,
-                        worker=worker,
-                        lease_s=lease_s,
-                        now=now,
-                        event=study.next_event,
-                    )
-                )
-                for suggestion in suggestions
-            ]
-
-    def enqueue(
-        self, study_id: int, params: Mapping[str, Value], *, metadata: Mapping[str, str] | None = None
-    ) -> Trial:
-        """See `Storage.enqueue`."""
-        with self._mutex:
-            study, now = self._study(study_id), self._clock()
-            return study.put(
-                lifecycle.enqueued(study.next_number, params, metadata, now=now, event=study.next_event)
-            )
-
-    def add_trial(
-        self,
-        study_id: int,
-        params: Mapping[str, Value],
-        measurement: Measurement,
-        *,
-        metadata: Mapping[str, str] | None = None,
-    ) -> Trial:
-        """See `Storage.add_trial`."""
-        with self._mutex:
-            study, now = self._study(study_id), self._clock()
-            number, event = study.next_number, study.next_event
-            return study.put(lifecycle.added(number, params, measurement, metadata, now=now, event=event))
-
-    def tell(
-        self, study_id: int, number: int, measurement: Measurement, *, worker: str | None = None
-    ) -> Trial:
-        """See `Storage.tell`."""
-        with self._mutex:
-            study, now = self._study(study_id), self._clock()
-            trial = study.find(number)
-            if lifecycle.is_repeated(trial, measurement):
-                return trial
-            return study.put(
-                lifecycle.told(trial, measurement, worker=worker, now=now, event=study.next_event)
-            )
-
-    def amend(self, study_id: int, number: int, values: Mapping[str, float]) -> Trial:
-        """See `Storage.amend`."""
-        with self._mutex:
-            study, now = self._study(study_id), self._clock()
-            trial = study.find(number)
-            if trial.values == values:
-                return trial
-            return study.put(lifecycle.amended(trial, values, now=now, event=study.next_event))
-
-    def report(self, study_id: int, number: int, values: Mapping[str, float], step: int) -> Trial:
-        """See `Storage.report`."""
-        with self._mutex:
-            study, now = self._study(study_id), self._clock()
-            trial = study.find(number)
-            return study.put(lifecycle.reported(trial, values, step, now=now, event=study.next_event))
-
-    def extend_lease(self, study_id: int, number: int, *, worker: str | None, lease_s: float) -> Trial:
-        """See `Storage.extend_lease`."""
-        with self._mutex:
-            study, now = self._study(study_id), self._clock()
-            trial = study.find(number)
-            return study.put(
-                lifecycle.extended(trial, worker=worker, lease_s=lease_s, now=now, event=study.next_event)
-            )
-
-    def release(self, study_id: int, number: int, *, worker: str | None) -> Trial:
-        """See `Storage.release`."""
-        with self._mutex:
-            study = self._study(study_id)
-            return study.put(lifecycle.released(study.find(number), worker=worker, event=study.next_event))
-
-    def request_stop(self, study_id: int, number: int) -> Trial:
-        """See `Storage.request_stop`."""
-        with self._mutex:
-            study = self._study(study_id)
-            return study.put(lifecycle.stopping(study.find(number), event=study.next_event))
-
-    def acquire_suggest_lock(self, study_id: int, owner: str, ttl_s: float) -> bool:
-        """See `Storage.acquire_suggest_lock`."""
-        with self._mutex:
-            study, now = self._study(study_id), self._clock()
-            if study.lock is not None and study.lock[0] != owner and study.lock[1] > now:
-                return False
-            study.lock = (owner, now + timedelta(seconds=ttl_s))
-            return True
-
-    def release_suggest_lock(self, study_id: int, owner: str) -> None:
-        """See `Storage.release_suggest_lock`."""
-        with self._mutex:
-            study = self._study(study_id)
-            if study.lock is not None and study.lock[0] == owner:
-                study.lock = None
+            change = _Change(self._study(study_id), self._clock())
+            result = work(change)
+            change.save()
+            return result
 
     def _study(self, study_id: int) -> _Study:
         if study_id not in self._studies:
-            raise UnknownStudy(f"no study with id {study_id!r}: it was deleted, or was never in this store")
+            raise lifecycle.unknown_study(study_id)
         return self._studies[study_id]
+
+    def _named(self, project: str, name: str) -> StudyRecord | None:
+        matching = (record for record in self.list_studies(project) if record.name == name)
+        return next(matching, None)
+
+    def _next_id(self) -> int:
+        self._last_id += 1
+        return self._last_id

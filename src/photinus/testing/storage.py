@@ -4,11 +4,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from photinus.errors import (
     AlreadyTold,
+    ArgumentError,
     DuplicateStudy,
     InvalidState,
     LockLost,
@@ -30,7 +32,7 @@ class ManualClock:
     """A clock that moves when it is told to."""
 
     def __init__(self) -> None:
-        self.now = datetime(2030, 1, 1, tzinfo=UTC)
+        self.now: datetime = datetime(2030, 1, 1, tzinfo=UTC)
 
     def __call__(self) -> datetime:
         """What time it is."""
@@ -56,7 +58,7 @@ def suggest(
     """New trials, the way a back end stores them."""
     assert storage.acquire_suggest_lock(study_id, "contract", 60)
     suggestions = [Suggestion({"x": 0.5, "flag": True}, {"why": index}) for index in range(count)]
-    trials = storage.add_suggestions(
+    return storage.add_suggestions(
         study_id,
         suggestions,
         lock_owner="contract",
@@ -65,8 +67,36 @@ def suggest(
         worker=worker,
         lease_s=lease_s,
     )
-    storage.release_suggest_lock(study_id, "contract")
-    return trials
+
+
+def claim(storage: Storage, study_id: int, count: int, **settings: Any) -> list[Trial]:
+    """Trials of a claim that leaves the suggest lock alone."""
+    return storage.claim_trials(study_id, count, **settings).trials
+
+
+def draw(storage: Storage, study_id: int, count: int, **settings: Any) -> list[Trial]:
+    """Trials of an algorithm that looks at numbers alone: the number is the reason."""
+
+    def points(first: int, num_new: int) -> list[Suggestion]:
+        return [Suggestion({"x": 0.5, "flag": True}, {"number": first + i}) for i in range(num_new)]
+
+    return storage.claim_or_draw(study_id, count, points, algorithm="random", engine_version="1", **settings)
+
+
+def busy(storage: Storage, study_id: int) -> None:
+    """Trials in every state, with reports and amendments."""
+    suggest(storage, study_id, 6, worker="w", lease_s=60)
+    for step, value in enumerate((1.0, float("inf"), 0.1 + 0.2)):
+        storage.report(study_id, 0, {"loss": value}, step)
+    storage.tell(study_id, 0, DONE)
+    storage.amend(study_id, 0, {"loss": -0.0})
+    storage.amend(study_id, 0, {"loss": 5e-324})
+    storage.tell(study_id, 1, Measurement.infeasible("no"))
+    storage.tell(study_id, 2, Measurement.failed("lost"))
+    storage.request_stop(study_id, 3)
+    storage.release(study_id, 4, worker="w")
+    storage.enqueue(study_id, {"x": 0.1, "flag": False}, metadata={"from": "me"})
+    storage.report(study_id, 5, {"loss": 1e300}, 0)
 
 
 class StorageContract:
@@ -167,7 +197,9 @@ class StorageContract:
             lambda s: storage.set_study_state(s, StudyState.STOPPED),
             storage.get_trials,
             storage.count_trials,
+            storage.engine_versions,
             lambda s: storage.claim_trials(s, 1),
+            lambda s: draw(storage, s, 1),
             lambda s: suggest(storage, s),
             lambda s: storage.enqueue(s, {"x": 0.1, "flag": True}),
             lambda s: storage.add_trial(s, {"x": 0.1, "flag": True}, DONE),
@@ -224,7 +256,7 @@ class StorageContract:
         assert trial.asked_event is None
         assert trial.metadata == {"k": "v"}
         assert storage.get_trials(study) == [trial]
-        assert storage.claim_trials(study, 1) == []
+        assert claim(storage, study, 1) == []
 
     def test_what_the_caller_does_to_its_dicts_later_does_not_matter(
         self, storage: Storage, study: int
@@ -250,7 +282,7 @@ class StorageContract:
         """Whoever has them."""
         suggest(storage, study)
         suggest(storage, study, worker="w")
-        assert storage.claim_trials(study, 5) == []
+        assert claim(storage, study, 5) == []
 
     def test_a_named_worker_is_given_its_own_trials_first(self, storage: Storage, study: int) -> None:
         """Then expired ones, then queued ones."""
@@ -259,16 +291,16 @@ class StorageContract:
         suggest(storage, study, 2, worker="other")
         suggest(storage, study, 2, worker="w")
         storage.release(study, 3, worker="other")
-        assert [t.number for t in storage.claim_trials(study, 1, worker="w")] == [4]
-        assert [t.number for t in storage.claim_trials(study, 4, worker="w")] == [4, 5, 3, 0]
-        assert [t.number for t in storage.claim_trials(study, 9, worker="w")] == [0, 3, 4, 5, 1]
+        assert [t.number for t in claim(storage, study, 1, worker="w")] == [4]
+        assert [t.number for t in claim(storage, study, 4, worker="w")] == [4, 5, 3, 0]
+        assert [t.number for t in claim(storage, study, 9, worker="w")] == [0, 3, 4, 5, 1]
         assert storage.get_trial(study, 2).worker == "other"
 
     def test_a_claimed_trial_is_its_workers(self, storage: Storage, study: int, clock: ManualClock) -> None:
         """With a lease from now on, and another attempt counted."""
         storage.enqueue(study, {"x": 0.1, "flag": False})
         clock.advance(5)
-        [trial] = storage.claim_trials(study, 1, worker="w", lease_s=10)
+        [trial] = claim(storage, study, 1, worker="w", lease_s=10)
         assert (trial.state, trial.worker, trial.attempts) == (TrialState.ACTIVE, "w", 1)
         assert trial.started_at == clock.now
         assert trial.lease_expires_at == clock.now + timedelta(seconds=10)
@@ -281,9 +313,9 @@ class StorageContract:
         """The same number is handed out again, and keeps the event of its first handing out."""
         [trial] = suggest(storage, study, worker="w", lease_s=60)
         clock.advance(59)
-        assert storage.claim_trials(study, 1) == []
+        assert claim(storage, study, 1) == []
         clock.advance(1)
-        [again] = storage.claim_trials(study, 1, worker="other", lease_s=60)
+        [again] = claim(storage, study, 1, worker="other", lease_s=60)
         assert (again.number, again.worker, again.attempts) == (trial.number, "other", 2)
         assert again.asked_event == trial.asked_event
         assert again.updated_event > trial.updated_event
@@ -294,7 +326,7 @@ class StorageContract:
         """A trial that nobody took is EXPIRED, not ACTIVE."""
         suggest(storage, study, 2, lease_s=60)
         clock.advance(61)
-        assert [t.number for t in storage.claim_trials(study, 1)] == [0]
+        assert [t.number for t in claim(storage, study, 1)] == [0]
         assert storage.get_trial(study, 1).state == TrialState.EXPIRED
         assert storage.get_trial(study, 1).lease_expires_at is None
 
@@ -304,7 +336,7 @@ class StorageContract:
         """A person may take a week."""
         suggest(storage, study)
         clock.advance(10**7)
-        assert storage.claim_trials(study, 1) == []
+        assert claim(storage, study, 1) == []
 
     def test_a_lease_is_extended(self, storage: Storage, study: int, clock: ManualClock) -> None:
         """By its holder only, while the trial runs."""
@@ -312,13 +344,13 @@ class StorageContract:
         clock.advance(40)
         storage.extend_lease(study, 0, worker="w", lease_s=60)
         clock.advance(40)
-        assert storage.claim_trials(study, 1) == []
+        assert claim(storage, study, 1) == []
         before = storage.get_trials(study)
         with pytest.raises(InvalidState, match="held by other"):
             storage.extend_lease(study, 0, worker="other", lease_s=60)
         assert storage.get_trials(study) == before
         clock.advance(20)
-        storage.claim_trials(study, 0)
+        claim(storage, study, 0)
         with pytest.raises(InvalidState, match="it is expired"):
             storage.extend_lease(study, 0, worker="w", lease_s=60)
 
@@ -331,7 +363,7 @@ class StorageContract:
         assert storage.release(study, 1, worker=None).state == TrialState.EXPIRED
         with pytest.raises(InvalidState, match="it is expired"):
             storage.release(study, 1, worker=None)
-        assert [t.number for t in storage.claim_trials(study, 1)] == [1]
+        assert [t.number for t in claim(storage, study, 1)] == [1]
 
     def test_a_stop_request_is_seen_by_the_worker(self, storage: Storage, study: int) -> None:
         """Also by one that comes back; the trial can still be told, or lost."""
@@ -340,12 +372,46 @@ class StorageContract:
             storage.request_stop(study, 0)
         suggest(storage, study, 2, worker="w")
         assert storage.request_stop(study, 1).state == TrialState.STOPPING
-        [back] = storage.claim_trials(study, 1, worker="w")
+        [back] = claim(storage, study, 1, worker="w")
         assert (back.number, back.state) == (1, TrialState.STOPPING)
         assert storage.tell(study, 1, DONE).state == TrialState.COMPLETED
         storage.request_stop(study, 2)
         assert storage.release(study, 2, worker="w").state == TrialState.EXPIRED
-        assert storage.claim_trials(study, 1)[0].state == TrialState.ACTIVE
+        assert claim(storage, study, 1)[0].state == TrialState.ACTIVE
+
+    def test_what_is_missing_is_drawn_by_number(
+        self, storage: Storage, study: int, clock: ManualClock
+    ) -> None:
+        """After what there is to claim, in one go, with all that is known about a suggestion."""
+        first, second = draw(storage, study, 2, worker="w", lease_s=60)
+        assert (first.number, first.state, first.worker) == (0, TrialState.ACTIVE, "w")
+        assert (first.algorithm, first.engine_version, first.attempts) == ("random", "1", 1)
+        assert first.lease_expires_at == clock.now + timedelta(seconds=60)
+        assert second.reason == {"number": 1}
+        storage.enqueue(study, {"x": 0.1, "flag": False})
+        storage.release(study, 1, worker="w")
+        assert [t.number for t in draw(storage, study, 4)] == [1, 2, 3, 4]
+        assert [t.number for t in draw(storage, study, 2, worker="w")] == [0, 5]
+        events = [trial.updated_event for trial in storage.get_trials(study)]
+        assert len(set(events)) == 6
+        assert storage.count_trials(study) == (6, 0)
+
+    def test_a_draw_that_fails_changes_nothing(
+        self, storage: Storage, study: int, clock: ManualClock
+    ) -> None:
+        """Neither what it claimed nor what ran out meanwhile."""
+        suggest(storage, study, lease_s=60)
+        storage.enqueue(study, {"x": 0.1, "flag": False})
+        clock.advance(61)
+        before = storage.get_trials(study)
+
+        def broken(first: int, count: int) -> list[Suggestion]:
+            raise FloatingPointError("no luck")
+
+        with pytest.raises(FloatingPointError):
+            storage.claim_or_draw(study, 3, broken, algorithm="random", engine_version="1")
+        assert storage.get_trials(study) == before
+        assert draw(storage, study, 1)[0].updated_event == max(t.updated_event for t in before) + 2
 
     # Outcomes.
 
@@ -365,7 +431,7 @@ class StorageContract:
         assert told.updated_event > trial.updated_event
         assert storage.get_trials(study) == [told]
         clock.advance(100)
-        assert storage.claim_trials(study, 1, worker="w") == []
+        assert claim(storage, study, 1, worker="w") == []
 
     def test_the_same_outcome_again_changes_nothing(self, storage: Storage, study: int) -> None:
         """For values and for messages, and also after an amendment."""
@@ -401,10 +467,10 @@ class StorageContract:
         """If nobody re-took the trial."""
         suggest(storage, study, worker="w", lease_s=60)
         clock.advance(61)
-        storage.claim_trials(study, 0)
+        claim(storage, study, 0)
         assert storage.get_trial(study, 0).state == TrialState.EXPIRED
         assert storage.tell(study, 0, DONE, worker="w").state == TrialState.COMPLETED
-        assert storage.claim_trials(study, 1) == []
+        assert claim(storage, study, 1) == []
 
     @pytest.mark.parametrize("winner", ["first", "second"])
     def test_of_two_results_the_first_wins(
@@ -413,7 +479,7 @@ class StorageContract:
         """Whether it comes from the old worker or from the one that re-took the trial."""
         suggest(storage, study, worker="first", lease_s=60)
         clock.advance(61)
-        storage.claim_trials(study, 1, worker="second", lease_s=60)
+        claim(storage, study, 1, worker="second", lease_s=60)
         told = storage.tell(study, 0, DONE, worker=winner)
         assert told.worker == winner
         with pytest.raises(AlreadyTold, match="first outcome counts"):
@@ -455,7 +521,8 @@ class StorageContract:
         storage.report(study, 1, {"loss": float("inf")}, 5)
         storage.report(study, 1, {"loss": 3.0}, 2)
         clock.advance(1)
-        trial = storage.report(study, 1, {"loss": 4.0}, 2)
+        storage.report(study, 1, {"loss": 4.0}, 2)
+        trial = storage.get_trial(study, 1)
         assert [(r.step, r.values) for r in trial.reports] == [
             (2, {"loss": 4.0}),
             (5, {"loss": float("inf")}),
@@ -479,7 +546,7 @@ class StorageContract:
             (1, lambda: storage.extend_lease(study, 1, worker="w", lease_s=99)),
             (2, lambda: storage.request_stop(study, 2)),
             (2, lambda: storage.release(study, 2, worker="w")),
-            (2, lambda: storage.claim_trials(study, 1)),
+            (2, lambda: claim(storage, study, 1)),
             (0, lambda: storage.tell(study, 0, DONE)),
             (0, lambda: storage.amend(study, 0, {"loss": 5.0})),
             (3, lambda: storage.enqueue(study, {"x": 0.1, "flag": False})),
@@ -493,7 +560,7 @@ class StorageContract:
             assert changed.updated_event > last
         clock.advance(1000)
         last = max(trial.updated_event for trial in storage.get_trials(study))
-        storage.claim_trials(study, 0)
+        claim(storage, study, 0)
         assert [t.number for t in storage.get_trials(study, since_event=last)] == [1]
 
     # The suggest lock.
@@ -540,6 +607,58 @@ class StorageContract:
         assert storage.get_trials(study) == []
         assert len(add("b")) == 1
 
+    def test_a_claim_that_falls_short_brings_the_lock(self, storage: Storage, study: int) -> None:
+        """If it is free; a claim that has all it wants leaves it alone."""
+        storage.enqueue(study, {"x": 0.1, "flag": False})
+        enough = storage.claim_trials(study, 1, lock_owner="a", lock_s=60)
+        assert (len(enough.trials), enough.has_lock) == (1, False)
+        short = storage.claim_trials(study, 1, lock_owner="a", lock_s=60)
+        assert (short.trials, short.has_lock) == ([], True)
+        assert not storage.claim_trials(study, 1, lock_owner="b", lock_s=60).has_lock
+        assert not storage.acquire_suggest_lock(study, "b", 60)
+        assert storage.claim_trials(study, 1, lock_owner="a", lock_s=60).has_lock
+        assert not storage.claim_trials(study, 1).has_lock
+
+    def test_storing_suggestions_gives_the_lock_back(self, storage: Storage, study: int) -> None:
+        """So that the next one need not wait."""
+        suggest(storage, study)
+        assert storage.acquire_suggest_lock(study, "b", 60)
+
+    # From store to store.
+
+    def test_a_study_moves_to_another_store(self, storage: Storage, study: int, clock: ManualClock) -> None:
+        """With every field of every trial, and goes on with the next number and the next event."""
+        busy(storage, study)
+        storage.set_study_state(study, StudyState.STOPPED)
+        record, trials = storage.get_study(study), storage.get_trials(study)
+        copy = storage.restore_study(replace(record, name="copy"), trials)
+        assert copy == replace(record, name="copy", id=copy.id)
+        assert copy.id != record.id
+        assert storage.get_trials(copy.id) == trials
+        assert storage.count_trials(copy.id) == storage.count_trials(study)
+        last = max(trial.updated_event for trial in trials)
+        for original, restored in zip(draw(storage, study, 5), draw(storage, copy.id, 5), strict=True):
+            assert original == restored
+        assert storage.get_trials(copy.id, since_event=last) == storage.get_trials(study, since_event=last)
+
+    def test_what_cannot_be_a_study_is_not_restored(self, storage: Storage, study: int) -> None:
+        """A name that is taken, a number that is missing, an event that was used twice."""
+        suggest(storage, study, 2)
+        record, (first, second) = storage.get_study(study), storage.get_trials(study)
+        with pytest.raises(DuplicateStudy, match="'s' exists"):
+            storage.restore_study(record, [first])
+        for trials in ([second], [second, first], [first, replace(second, updated_event=1)]):
+            with pytest.raises(ArgumentError, match="numbered from 0 without gaps"):
+                storage.restore_study(replace(record, name="copy"), trials)
+        assert storage.list_studies() == [record]
+
+    def test_engine_versions_are_known(self, storage: Storage, study: int) -> None:
+        """Of those trials that an engine suggested."""
+        assert storage.engine_versions(study) == set()
+        suggest(storage, study, 2)
+        storage.enqueue(study, {"x": 0.1, "flag": False})
+        assert storage.engine_versions(study) == {"1"}
+
     # Threads.
 
     def test_threads_never_share_a_trial(self, storage: Storage, study: int) -> None:
@@ -549,7 +668,7 @@ class StorageContract:
         claimed: list[int] = []
 
         def work() -> None:
-            while trials := storage.claim_trials(study, 1):
+            while trials := claim(storage, study, 1):
                 claimed.append(trials[0].number)
                 storage.tell(study, trials[0].number, DONE)
 

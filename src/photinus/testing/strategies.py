@@ -12,12 +12,12 @@ from photinus.trial import Amendment, Measurement, Report, Trial, TrialState
 LARGEST = 1e300  # differences of such floats stay finite
 SMALLEST = 1e-300
 
-names = st.text(min_size=1, max_size=8)
-finite = st.floats(-LARGEST, LARGEST)
-positive = st.floats(SMALLEST, LARGEST)
-whole = st.integers(-MAX_INT, MAX_INT)
+names: st.SearchStrategy[str] = st.text(min_size=1, max_size=8)
+finite: st.SearchStrategy[float] = st.floats(-LARGEST, LARGEST)
+positive: st.SearchStrategy[float] = st.floats(SMALLEST, LARGEST)
+whole: st.SearchStrategy[int] = st.integers(-MAX_INT, MAX_INT)
 scales: st.SearchStrategy[Scale] = st.sampled_from(get_args(Scale))
-choices = st.none() | st.booleans() | whole | finite | st.text(max_size=8)
+choices: st.SearchStrategy[Value] = st.none() | st.booleans() | whole | finite | st.text(max_size=8)
 
 
 @st.composite

@@ -345,7 +345,7 @@ class StudyContract:
         reports = study.trials[0].reports
         assert [report.step for report in reports] == [0, 1]
         assert reports[0].values == {"value": 3.0}
-        with pytest.raises(ArgumentError, match="`step` must be an integer >= 0, got -1"):
+        with pytest.raises(ArgumentError, match=r"`step` must be an integer between 0 and .*, got -1"):
             trial.report(1.0, -1)
         with pytest.raises(ValuesError, match="must be a number, got 'x'"):
             trial.report("x", 2)  # pyright: ignore[reportArgumentType]

@@ -61,7 +61,8 @@ def quantile_rows(
         for name, probability in QUANTILES.items():
             # Where less is better the warped axis points the other way, and so do its quantiles.
             z = mu[:, m] + study.signs[m] * sigma * STANDARD.inv_cdf(probability)
-            values = study.signs[m] * unwarp(z, warping) if has_values else np.full(len(z), math.nan)
+            with np.errstate(over="ignore"):  # what no float can hold is not known either
+                values = study.signs[m] * unwarp(z, warping) if has_values else np.full(len(z), math.nan)
             columns[name] = [value if math.isfinite(value) else None for value in values.tolist()]
         columns |= {"mean_warped": mu[:, m].tolist(), "std_warped": sigma.tolist()}
         for i, row in enumerate(rows):

@@ -11,8 +11,11 @@ from photinus.trial import Suggestion, Trial
 
 def suggest(problem: Problem, trials: Sequence[Trial], count: int, seed: int) -> list[Suggestion]:
     """Draw `count` independent points, each from the stream of its own trial number."""
-    encoder = Encoder(problem.space)
-    first = next_number(trials)
+    return draw(Encoder(problem.space), seed, next_number(trials), count)
+
+
+def draw(encoder: Encoder, seed: int, first: int, count: int) -> list[Suggestion]:
+    """Points for the trials `first` to `first + count - 1`."""
     u = np.stack([generator(seed, first + i).random(encoder.num_features) for i in range(count)])
     return [Suggestion(params=params, reason={"method": "random"}) for params in encoder.spread(u)]
 

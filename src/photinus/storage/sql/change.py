@@ -1,0 +1,187 @@
+"""One study inside a write transaction."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from photinus.storage import lifecycle
+from photinus.storage.changing import Footprint
+from photinus.storage.sql import reading
+from photinus.storage.sql.models import UtcTime, amendments, reports, studies, trials
+from photinus.storage.sql.rows import FIXED_COLUMNS, amendment_to_row, report_to_row, trial_to_row
+from photinus.trial import Trial
+
+LARGEST = 2**63 - 1  # no database counts further
+
+_COUNTERS = (
+    studies.c.name,
+    studies.c.num_trials,
+    studies.c.last_event,
+    studies.c.lock_owner,
+    studies.c.lock_expires_at,
+)
+# With the same statement PostgreSQL tells its time, and is told not to hold the row while it waits for the disk:
+# `Database.change` does the waiting, when others may go on. SQLite has the time of this process.
+_ON_POSTGRESQL = (
+    *_COUNTERS,
+    func.clock_timestamp(type_=UtcTime).label("now"),
+    func.set_config("synchronous_commit", "off", True),
+)
+_THIS_STUDY = studies.c.id == bindparam("study_id")
+_AHEAD = (
+    update(studies)
+    .where(_THIS_STUDY)
+    .values(
+        num_trials=studies.c.num_trials + bindparam("new_trials"),
+        last_event=studies.c.last_event + bindparam("new_events"),
+    )
+)
+# By database, and by whether counters are written ahead.
+_OPEN_STUDY = {
+    ("sqlite", False): select(*_COUNTERS).where(_THIS_STUDY),
+    ("sqlite", True): _AHEAD.returning(*_COUNTERS),
+    ("postgresql", False): select(*_ON_POSTGRESQL).where(_THIS_STUDY).with_for_update(),
+    ("postgresql", True): _AHEAD.returning(*_ON_POSTGRESQL),
+}
+_SAVE_STUDY = (
+    update(studies)
+    .where(_THIS_STUDY)
+    .values({name: bindparam(name) for name in ("num_trials", "last_event", "lock_owner", "lock_expires_at")})
+)
+_INSERT_TRIAL = insert(trials)
+_UPDATE_TRIAL = (
+    update(trials)
+    .where(trials.c.study_id == bindparam("this_study"), trials.c.number == bindparam("this_number"))
+    .values({c.name: bindparam(c.name) for c in trials.c if c.name not in FIXED_COLUMNS})
+)
+_REPORT_KEY = [reports.c.study_id, reports.c.number, reports.c.step]
+_INSERT_REPORT = {
+    dialect.name: statement.on_conflict_do_update(
+        index_elements=_REPORT_KEY,
+        set_={"values": statement.excluded["values"], "at": statement.excluded["at"]},
+    )
+    for dialect, statement in (
+        (sqlite.dialect, sqlite.insert(reports)),
+        (postgresql.dialect, postgresql.insert(reports)),
+    )
+}
+_INSERT_AMENDMENT = insert(amendments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counters:
+    """What of a study's row changes."""
+
+    num_trials: int
+    last_event: int
+    lock: tuple[str, datetime] | None
+
+
+class SqlChange:
+    """A `StudyChange`: holds the study's row from the beginning, and writes what was put at `save`."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        study_id: int,
+        clock: Callable[[], datetime] | None,
+        expected: Footprint,
+    ) -> None:
+        self._connection = connection
+        self._study_id = study_id
+        self._found: dict[int, Trial] = {}  # as they were
+        self._changed: dict[int, Trial] = {}
+        arguments: dict[str, Any] = {"study_id": study_id}
+        # Most changes go as expected, and then counting ahead is all there is to write to the study's row.
+        counts_ahead = expected.num_events > 0
+        if counts_ahead:
+            arguments |= {"new_trials": expected.num_trials, "new_events": expected.num_events}
+        statement = _OPEN_STUDY[connection.dialect.name, counts_ahead]
+        row = connection.execute(statement, arguments).one_or_none()
+        if row is None:
+            raise lifecycle.unknown_study(study_id)
+        self.name: str = row.name
+        self.now: datetime = row.now if clock is None else clock()
+        self.lock: tuple[str, datetime] | None = (
+            None if row.lock_owner is None else (row.lock_owner, row.lock_expires_at)
+        )
+        self._written = _Counters(row.num_trials, row.last_event, self.lock)
+        self._num_old = self.next_number = row.num_trials - expected.num_trials
+        self.next_event = row.last_event - expected.num_events + 1
+
+    def find(self, number: int, *, with_reports: bool = True) -> Trial:
+        """See `StudyChange.find`."""
+        if not 0 <= number < self._num_old:
+            raise lifecycle.unknown_trial(self.name, self._num_old, number)
+        arguments = {"study_id": self._study_id, "number": number}
+        rows = self._connection.execute(reading.ONE_TRIAL, arguments).all()
+        [trial] = reading.read_trials(self._connection, self._study_id, rows, with_reports=with_reports)
+        self._found[number] = trial
+        return trial
+
+    def claimable(self, count: int, worker: str | None) -> list[Trial]:
+        """See `StudyChange.claimable`."""
+        arguments = {
+            "study_id": self._study_id,
+            "now": self.now,
+            "worker": worker,
+            "count": min(count, LARGEST),
+        }
+        rows = self._connection.execute(reading.CLAIMABLE, arguments).all()
+        trials = reading.read_trials(self._connection, self._study_id, rows)
+        self._found |= {trial.number: trial for trial in trials}
+        return trials
+
+    def put(self, trial: Trial) -> Trial:
+        """See `StudyChange.put`."""
+        self._changed[trial.number] = trial
+        self.next_number = max(self.next_number, trial.number + 1)
+        self.next_event += 1
+        return trial
+
+    def save(self) -> None:
+        """Write everything that was put."""
+        rows = [trial_to_row(self._study_id, self._changed[number]) for number in sorted(self._changed)]
+        new = [row for row in rows if row["number"] >= self._num_old]
+        old = [_as_update(row) for row in rows if row["number"] < self._num_old]
+        if new:
+            self._connection.execute(_INSERT_TRIAL, new)
+        if old:
+            self._connection.execute(_UPDATE_TRIAL, old)
+            self._save_parts()
+        counters = _Counters(self.next_number, self.next_event - 1, self.lock)
+        if counters != self._written:
+            owner, expires_at = self.lock or (None, None)
+            self._connection.execute(
+                _SAVE_STUDY,
+                {
+                    "study_id": self._study_id,
+                    "num_trials": counters.num_trials,
+                    "last_event": counters.last_event,
+                    "lock_owner": owner,
+                    "lock_expires_at": expires_at,
+                },
+            )
+
+    def _save_parts(self) -> None:
+        """New reports and amendments: rows of their own, so that the old ones need not be written again."""
+        for number, found in self._found.items():
+            trial = self._changed.get(number, found)
+            known = {id(report) for report in found.reports}
+            for report in trial.reports:
+                if id(report) not in known:
+                    statement = _INSERT_REPORT[self._connection.dialect.name]
+                    self._connection.execute(statement, report_to_row(self._study_id, number, report))
+            for amendment in trial.amendments[len(found.amendments) :]:
+                self._connection.execute(
+                    _INSERT_AMENDMENT, amendment_to_row(self._study_id, number, amendment)
+                )
+
+
+def _as_update(row: dict[str, Any]) -> dict[str, Any]:
+    changing = {name: value for name, value in row.items() if name not in FIXED_COLUMNS}
+    return {"this_study": row["study_id"], "this_number": row["number"], **changing}
