@@ -1,0 +1,29 @@
+"""Keeps passwords of store addresses out of everything that is printed."""
+
+import re
+from urllib.parse import unquote
+
+HIDDEN = "***"
+
+_passwords: set[str] = set()  # those given to this process, in every spelling they may turn up in
+
+
+def remember_password(address: str) -> None:
+    """Have the address's passwords, if it has any, hidden from now on."""
+    # Up to the last @, as a password may have one that should have been written %40.
+    found = re.findall(r"://[^:/@]*:(.*)@", address, re.DOTALL)
+    found += re.findall(r"[?&][^=&]*password=([^&]*)", address, re.IGNORECASE)
+    _passwords.update(
+        spelling for password in found if password for spelling in (password, unquote(password))
+    )
+
+
+def redact(text: str) -> str:
+    """The text without any password that this process was given in an address.
+
+    Only where a password stands: replacing the word wherever it occurs would spell it out by the gaps.
+    """
+    for password in sorted(_passwords, key=len, reverse=True):
+        place = rf"(:|password['\"]?\s*[:=]\s*['\"]?){re.escape(password)}(?=@|['\"\s]|$)"
+        text = re.sub(place, rf"\g<1>{HIDDEN}", text)
+    return text

@@ -1,0 +1,150 @@
+"""Commands that carry studies in and out of a store: export, import."""
+
+import enum
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from photinus.cli.options import (
+    JsonOption,
+    Place,
+    ProjectOption,
+    StorageOption,
+    StudyArgument,
+    find_study,
+    open_backend_for,
+    open_study,
+    output_file,
+)
+from photinus.cli.output import note, plain_json, print_json, print_line, printable
+from photinus.errors import ArgumentError, DuplicateStudy
+from photinus.exchange import read_study, record_to_dict, study_to_dict, to_csv, write_parquet
+from photinus.record import DEFAULT_PROJECT
+from photinus.sheets import read_rows
+from photinus.trial import TrialState
+
+
+class ExportFormat(enum.StrEnum):
+    """How to write a study."""
+
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+
+
+def export(
+    name: StudyArgument,
+    to: Annotated[ExportFormat, typer.Option("--to", help="json loses nothing; the others are flat tables.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file, not to stdout.")
+    ] = None,
+    storage: StorageOption = None,
+    project: ProjectOption = DEFAULT_PROJECT,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a study to a file: JSON for another store, CSV or Parquet for people."""
+    if output is None and to == ExportFormat.PARQUET:
+        raise ArgumentError("Parquet is no text for a terminal: say where it goes with --output FILE")
+    if output is None and as_json and to != ExportFormat.JSON:
+        raise ArgumentError(
+            f"stdout takes one document, but --json and --to {to} ask for two: add --output FILE"
+        )
+    place = Place(storage, project)
+    backend = open_backend_for(place)
+    record = find_study(backend, place, name)
+    trials = backend.get_trials(record.id)
+
+    def write(path: Path) -> None:
+        if to == ExportFormat.PARQUET:
+            write_parquet(record.problem, trials, path)
+        else:
+            path.write_text(text(), encoding="utf-8")
+
+    def text() -> str:
+        if to == ExportFormat.CSV:
+            return to_csv(record.problem, trials)
+        return json.dumps(plain_json(study_to_dict(record, trials)), indent=1, allow_nan=False) + "\n"
+
+    if output is None:
+        typer.echo(text(), nl=False)
+        return
+    with output_file(output) as path:
+        write(path)
+    if as_json:
+        print_json({"project": project, "name": name, "num_trials": len(trials), "file": str(output)})
+    else:
+        print_line(f"{len(trials)} trials written to {output}")
+
+
+def import_file(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .json of `export`, or a .csv.")],
+    study_name: Annotated[
+        str | None,
+        typer.Option("--study", metavar="NAME", help="JSON: a new name; CSV: the study to add the rows to."),
+    ] = None,
+    storage: StorageOption = None,
+    project: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A group of studies; JSON: as exported if left out.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring a study into a store.
+
+    A JSON file becomes the study it was, with the same trials, numbers and
+    states; only trials that were running come back as handed back, and are the
+    next to be given out. A CSV file adds its measured rows to an existing study:
+    a column for every parameter and objective; in place of values, a column
+    infeasible or failed may say why there are none.
+    """
+    if file.suffix.lower() == ".csv":
+        _import_rows(file, study_name, Place(storage, project or DEFAULT_PROJECT), as_json)
+    elif file.suffix.lower() == ".json":
+        _import_study(file, study_name, Place(storage, project or ""), as_json)
+    else:
+        raise ArgumentError(f"a file to import must end in .json or .csv, got {str(file)!r}")
+
+
+def _import_study(file: Path, name: str | None, place: Place, as_json: bool) -> None:
+    record, trials = read_study(file)
+    record = replace(record, name=name or record.name, project=place.project or record.project)
+    backend = open_backend_for(place, may_create=True, is_quiet=as_json)
+    try:
+        stored = backend.restore_study(record, trials)
+    except DuplicateStudy:
+        raise DuplicateStudy(
+            f"there is a study {record.name!r} in project {record.project!r}: give the one in {file} another name "
+            "by --study NAME"
+        ) from None
+    if as_json:
+        print_json(record_to_dict(stored) | {"num_trials": len(trials)})
+    else:
+        print_line(f"study {printable(stored.name)} has its {len(trials)} trials")
+
+
+def _import_rows(file: Path, name: str | None, place: Place, as_json: bool) -> None:
+    if name is None:
+        raise ArgumentError(
+            "a CSV file has no study of its own: say --study NAME, the one to add the rows to"
+        )
+    study = open_study(place, name)
+    rows = read_rows(file)
+    results = [(row.params(study.problem), row.measurement(study.problem)) for row in rows]
+    measured = [(params, outcome) for params, outcome in results if outcome is not None]
+    if len(measured) < len(results):
+        note(f"{len(results) - len(measured)} rows have no result and were left out")
+    added = [
+        study.add_trial(
+            params,
+            outcome.values,
+            infeasible=outcome.message if outcome.state == TrialState.INFEASIBLE else None,
+            failed=outcome.message if outcome.state == TrialState.FAILED else None,
+        )
+        for params, outcome in measured
+    ]
+    if as_json:
+        print_json([trial.to_dict() for trial in added])
+    else:
+        print_line(f"{len(added)} trials added to study {printable(name)}")
