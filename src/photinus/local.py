@@ -179,7 +179,7 @@ class LocalBackend:
     def _suggest(self, suggester: "_Suggester", count: int, owner: str) -> list[Suggestion]:
         """What the algorithm proposes, the lock renewed while it works."""
         study_id = suggester.record.id
-        renew = functools.partial(self._storage.acquire_suggest_lock, study_id, owner, LOCK_TTL_S)
+        renew = functools.partial(self._storage.renew_suggest_lock, study_id, owner, LOCK_TTL_S)
         with Heartbeat(renew, LOCK_TTL_S / LOCK_RENEWALS):
             return _run_engine(suggester.record, self._cache.read(study_id), count)
 

@@ -147,6 +147,7 @@ operations: st.SearchStrategy[Operation | float] = st.one_of(
     st.builds(lambda n, who: operation("release", n, worker=who), numbers, workers),
     st.builds(lambda n: operation("request_stop", n), numbers),
     st.builds(lambda owner: operation("acquire_suggest_lock", owner, 30.0), owners),
+    st.builds(lambda owner: operation("renew_suggest_lock", owner, 30.0), owners),
     st.builds(lambda owner: operation("release_suggest_lock", owner), owners),
     st.builds(lambda event: operation("get_trials", since_event=event), st.integers(0, 30)),
     st.builds(lambda: operation("count_trials")),

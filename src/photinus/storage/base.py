@@ -200,6 +200,14 @@ class Storage(Protocol):
         """Take the study's suggest lock for `ttl_s`, or hold it longer if it is `owner`'s; False if taken."""
         ...
 
+    def renew_suggest_lock(self, study_id: int, owner: str, ttl_s: float) -> bool:
+        """Hold the lock `ttl_s` from now, if it is `owner`'s still; False if it is not.
+
+        Unlike taking it, this cannot bring back a lock that someone else had meanwhile: what its owner works
+        out may be out of date then.
+        """
+        ...
+
     def release_suggest_lock(self, study_id: int, owner: str) -> None:
         """Give the lock back, if it is `owner`'s still."""
         ...

@@ -223,6 +223,15 @@ class ChangingStorage(ABC):
         """See `Storage.acquire_suggest_lock`."""
         return self._change(study_id, lambda change: _take_lock(change, owner, ttl_s))
 
+    def renew_suggest_lock(self, study_id: int, owner: str, ttl_s: float) -> bool:
+        """See `Storage.renew_suggest_lock`."""
+
+        def work(change: StudyChange) -> bool:
+            is_held = change.lock is not None and change.lock[0] == owner
+            return is_held and _take_lock(change, owner, ttl_s)
+
+        return self._change(study_id, work)
+
     def release_suggest_lock(self, study_id: int, owner: str) -> None:
         """See `Storage.release_suggest_lock`."""
 

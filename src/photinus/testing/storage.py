@@ -204,6 +204,7 @@ class StorageContract:
             lambda s: storage.enqueue(s, {"x": 0.1, "flag": True}),
             lambda s: storage.add_trial(s, {"x": 0.1, "flag": True}, DONE),
             lambda s: storage.acquire_suggest_lock(s, "me", 1),
+            lambda s: storage.renew_suggest_lock(s, "me", 1),
             lambda s: storage.release_suggest_lock(s, "me"),
             *(lambda s, method=method: method(s, 0) for method in by_number),
         ]
@@ -574,6 +575,22 @@ class StorageContract:
         assert not storage.acquire_suggest_lock(study, "b", 60)
         storage.release_suggest_lock(study, "a")
         assert storage.acquire_suggest_lock(study, "b", 60)
+
+    def test_a_lock_is_renewed_by_its_owner_alone(
+        self, storage: Storage, study: int, clock: ManualClock
+    ) -> None:
+        """Also late, but never after somebody else had it."""
+        assert not storage.renew_suggest_lock(study, "a", 60)
+        storage.acquire_suggest_lock(study, "a", 60)
+        clock.advance(61)
+        assert storage.renew_suggest_lock(study, "a", 60)
+        assert not storage.renew_suggest_lock(study, "b", 60)
+        assert not storage.acquire_suggest_lock(study, "b", 60)
+        clock.advance(61)
+        assert storage.acquire_suggest_lock(study, "b", 60)
+        storage.release_suggest_lock(study, "b")
+        assert not storage.renew_suggest_lock(study, "a", 60)
+        assert storage.acquire_suggest_lock(study, "c", 60)
 
     def test_the_suggest_lock_runs_out(self, storage: Storage, study: int, clock: ManualClock) -> None:
         """Unless its owner takes it again in time."""
