@@ -1,0 +1,42 @@
+"""One self-contained HTML page about a study: pictures, the best trials, and what the model believes."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from photinus.errors import ArgumentError
+from photinus.plots import require_plotly
+from photinus.study import Study
+
+
+def write_report(
+    study: Study, path: str | Path, *, title: str | None = None, introduction: str | None = None
+) -> Path:
+    """Write the page and return where it is. It opens without a network; an older file is replaced as a whole.
+
+    Args:
+        study: any study, also one that is still running.
+        path: of the file; missing folders are made.
+        title: headline of the page; the study's name if left out.
+        introduction: a paragraph of your own, below the headline.
+    """
+    require_plotly()
+    from photinus.report.page import make_page
+
+    path = Path(path)
+    if path.is_dir():
+        raise ArgumentError(
+            f"`path` must name a file, but {str(path)!r} is a folder: try {str(path / 'report.html')!r}"
+        )
+    page = make_page(study, title=title, introduction=introduction)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(page)
+        os.chmod(temporary, 0o644)  # a page is for showing, unlike other temporary files
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path
