@@ -81,8 +81,8 @@ def test_suggestions_are_as_good_as_those_of_single_studies(together):
 def test_fits_side_by_side_are_as_good_as_alone():
     """To the precision at which the optimiser stops."""
     snapshots = [Snapshot(*case, CALM) for case in STUDIES]
-    arguments = many._stack([(s.key(gp_bandit.FIT), s.observations(SIZE)) for s in snapshots])
-    side_by_side = many._unstack(many._fit_program()(*arguments), len(snapshots))
+    arguments = many.stack([(s.key(gp_bandit.FIT), s.observations(SIZE)) for s in snapshots])
+    side_by_side = many.unstack(many.fit_program()(*arguments), len(snapshots))
     for snapshot, found in zip(snapshots, side_by_side, strict=True):
         alone = gp_bandit.fit(snapshot, SIZE)
         assert np.allclose(found.y, alone.y, rtol=0, atol=1e-12)
@@ -92,8 +92,8 @@ def test_fits_side_by_side_are_as_good_as_alone():
 def test_picks_from_one_model_have_the_same_score_and_moments():
     snapshots = [Snapshot(*case, CALM) for case in STUDIES]
     arguments = [gp_bandit.pick_arguments(s, gp_bandit.fit(s, SIZE), s.explores(), SIZE) for s in snapshots]
-    program = many._pick_program(0, CALM.settings)
-    side_by_side = many._unstack(program(*many._stack(arguments)), len(snapshots))
+    program = many.pick_program(0, CALM.settings)
+    side_by_side = many.unstack(program(*many.stack(arguments)), len(snapshots))
     for snapshot, given, found in zip(snapshots, arguments, side_by_side, strict=True):
         alone = jax.device_get(gp_bandit.pick_program(snapshot)(*given))
         assert float(found.score) == pytest.approx(float(alone.score), abs=1e-6)

@@ -38,7 +38,7 @@ def suggest_many(
         num_picks = count - len(suggestions[i])
         if num_picks:
             size = padded_size(snapshot.num_rows + num_picks)
-            groups[(_shape(snapshot), size, num_picks)].append(i)
+            groups[(shape(snapshot), size, num_picks)].append(i)
     for (_, size, num_picks), members in groups.items():
         for piece in np.array_split(members, -(-len(members) // MAX_STUDIES)):
             found = _suggest_alike([snapshots[i] for i in piece], size, num_picks, device)
@@ -51,9 +51,9 @@ def _suggest_alike(
     snapshots: list[Snapshot], size: int, num_picks: int, device: str
 ) -> list[list[Suggestion]]:
     """Fit and pick for studies of one shape."""
-    fit, pick = _fit_program(), _pick_program(snapshots[0].max_categories, snapshots[0].preset.settings)
+    fit, pick = fit_program(), pick_program(snapshots[0].max_categories, snapshots[0].preset.settings)
     fit_arguments = [(s.key(gp_bandit.FIT), s.observations(size)) for s in snapshots]
-    models = _unstack(fit(*_stack(fit_arguments), device=device), len(snapshots))
+    models = unstack(fit(*stack(fit_arguments), device=device), len(snapshots))
     suggestions: list[list[Suggestion]] = [[] for _ in snapshots]
     for _ in range(num_picks):
         explores = [s.explores() for s in snapshots]
@@ -61,33 +61,37 @@ def _suggest_alike(
             gp_bandit.pick_arguments(s, model, e, size)
             for s, model, e in zip(snapshots, models, explores, strict=True)
         ]
-        found = _unstack(pick(*_stack(arguments), device=device), len(snapshots))
+        found = unstack(pick(*stack(arguments), device=device), len(snapshots))
         for i, s in enumerate(snapshots):
             suggestions[i].append(gp_bandit.accept(s, models[i], found[i], explores[i]))
     return suggestions
 
 
-def _shape(snapshot: Snapshot) -> Hashable:
+def shape(snapshot: Snapshot) -> Hashable:
     """Everything but the number of trials that decides which program a study needs."""
     domain = tuple(np.shape(v) for v in snapshot.encoder.domain)
     return domain, snapshot.max_categories, len(snapshot.problem.metrics)
 
 
 @functools.cache
-def _fit_program() -> Program:
+def fit_program() -> Program:
+    """Fit of studies side by side."""
     return Program("fit_many", jax.vmap(gp_bandit.fit_arrays))
 
 
 @functools.cache
-def _pick_program(max_categories: int, settings: Any) -> Program:
+def pick_program(max_categories: int, settings: Any) -> Program:
+    """Search of studies side by side."""
     one = functools.partial(gp_bandit.pick_arrays, max_categories=max_categories, settings=settings)
     return Program("pick_many", jax.vmap(one), (max_categories, settings))
 
 
-def _stack(arguments: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+def stack(arguments: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Arguments of single studies as those of all of them."""
     return jax.tree.map(lambda *leaves: np.stack(leaves), *arguments)
 
 
-def _unstack(stacked: Any, count: int) -> list[Any]:
+def unstack(stacked: Any, count: int) -> list[Any]:
+    """Results of all studies as those of single ones, on the host."""
     host = jax.device_get(stacked)
     return [jax.tree.map(lambda v, i=i: v[i], host) for i in range(count)]

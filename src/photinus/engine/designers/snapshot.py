@@ -1,6 +1,6 @@
 """One study as the bandit sees it at one moment: rows of arrays, grown by what has been picked since."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,11 @@ class Snapshot:
         return len(self.features.continuous)
 
     @property
+    def num_completed(self) -> int:
+        """Rows that have their labels; they come first."""
+        return len(self.labels)
+
+    @property
     def max_categories(self) -> int:
         """Largest number of categories, rounded up to a power of two so that spaces share programs."""
         largest = max((len(p.values) for p in self.encoder.categoricals.values()), default=0)
@@ -71,13 +76,12 @@ class Snapshot:
                 params, method = self.encoder.centre(generator(self.seed, self.number)), "centre"
             else:
                 params, method = halton(self.encoder, self.seed, self.number, 1)[0], "quasi_random"
-            self._is_first_suggestion = False
             self.add(params)
             taken.append(Suggestion(params=params, reason={"method": method, "intent": "explore"}))
         return taken
 
     def _seed_is_due(self, num_seeds: int) -> bool:
-        return not self.completed or self.number < num_seeds or self.encoder.num_features == 0
+        return not self.num_completed or self.number < num_seeds or self.encoder.num_features == 0
 
     def explores(self) -> bool:
         """Whether the next pick is pure exploration: without new data always, with it now and then."""
@@ -90,7 +94,22 @@ class Snapshot:
         row = self.encoder.encode([params])
         self.features = Features(*(np.concatenate(pair) for pair in zip(self.features, row, strict=True)))
         self.number += 1
+        self._is_first_suggestion = False
         self._has_new_data = False
+
+    def learn(self, values: Sequence[Mapping[str, float] | None]) -> None:
+        """Give all visited trials their outcomes, in order; None for an infeasible one.
+
+        So a study goes on as if it had been read again with its new trials, but for `completed`.
+        """
+        if len(values) != self.num_rows - self.num_completed:
+            raise ValueError(
+                f"{self.num_rows - self.num_completed} visited trials need as many outcomes, got {len(values)}"
+            )
+        labels = encode_labels(values, self.problem.metric_names, self.signs.tolist())
+        self.labels = np.concatenate([self.labels, labels])
+        self.is_feasible = np.concatenate([self.is_feasible, [value is not None for value in values]])
+        self._has_new_data = True
 
     def key(self, purpose: int) -> np.ndarray:
         """Random key that belongs to the next number and a purpose."""
@@ -99,7 +118,6 @@ class Snapshot:
     def observations(self, size: int | None = None) -> Observations:
         """All rows, padded to `size` or to the schedule's."""
         size = size or padded_size(self.num_rows)
-        num_completed = len(self.completed)
         row: Any = np.arange(size)  # any array will do where the engine takes JAX's
 
         def pad(values: np.ndarray) -> Any:
@@ -108,7 +126,7 @@ class Snapshot:
         return Observations(
             features=Features(pad(self.features.continuous), pad(self.features.categorical)),
             labels=pad(np.where(self.is_feasible[:, None], self.labels, 0.0)),
-            is_completed=row < num_completed,
+            is_completed=row < self.num_completed,
             is_feasible=pad(self.is_feasible),
             is_real=row < self.num_rows,
         )
