@@ -7,12 +7,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-EXTRAS := dataframe,demo
+EXTRAS := dataframe,demo,plots,postgres
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup demo test test-long lint format bench-env bench-latency clean
+.PHONY: help setup demo test test-long lint format docs bench-env bench-latency bench-storage clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -46,12 +46,19 @@ format: $(READY)  ## put the code into its standard form
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+docs: $(READY)  ## build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
 bench-env: $(READY)  ## make the environment of a rival, for example NAME=optuna
 	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.envs $(NAME)
 
 bench-latency: $(READY)  ## print seconds per suggestion, beside the rivals that have an environment
 	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.latency
 
+bench-storage: $(READY)  ## print trials per second of the stores, beside Optuna's if it has an environment
+	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.storage
+
 clean:  ## remove the environment and everything that was made
-	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis demo-output build dist
+	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis demo-output build dist site
 	find src tests bench -name __pycache__ -not -path '*/.venv/*' -prune -exec rm -rf {} +

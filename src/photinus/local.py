@@ -24,8 +24,8 @@ from photinus.storage import Draw, Storage, StorageLike, open_storage
 from photinus.study import Study
 from photinus.trial import Measurement, Suggestion, Trial
 
-LOCK_TTL_S = 60.0  # how long a process that died while suggesting keeps the others waiting
-LOCK_RENEWALS = 3
+LOCK_TTL_S = 20.0  # how long a process that died while suggesting keeps the others waiting
+LOCK_RENEWALS = 4
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.001, 0.1  # between looks at a lock that someone else holds
 
 logger = logging.getLogger("photinus")

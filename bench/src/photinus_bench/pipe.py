@@ -1,6 +1,6 @@
-"""JSON lines over a pipe: how a contestant in an environment of its own is asked to time its suggestions.
+"""JSON lines over a pipe: how a contestant in an environment of its own is asked to time what it does.
 
-One request is `{"X": [[...]], "y": [...], "repeats": k, "budget_s": b, "seed": s}`, one answer
+Of suggestions, one request is `{"X": [[...]], "y": [...], "repeats": k, "budget_s": b, "seed": s}`, one answer
 `{"seconds": [...], "peak_mb": m, ...}` or `{"error": "..."}`. The first suggestion after a request is warm-up
 and not reported; then come `repeats` timed ones, fewer (but one at least) once the budget is spent.
 Standard library only: rivals' environments import this.
@@ -31,19 +31,23 @@ class ContestantError(Exception):
 
 
 def serve(time_one: TimeOne, packages: tuple[str, ...] = ()) -> None:
-    """Answer requests from standard input until it closes.
+    """Answer requests for timings until standard input closes.
 
     `time_one(X, y, seed)` makes one suggestion on a fresh study and returns `{"seconds": ...}`, with other
-    numbers beside it where there are any. Answers say which versions of `packages` were measured.
+    numbers beside it where there are any.
     """
+    answer_requests(lambda request: repeat(time_one, request), packages)
+
+
+def answer_requests(answer_one: Callable[[dict], dict], packages: tuple[str, ...] = ()) -> None:
+    """Answer requests from standard input until it closes; answers say which versions of `packages` worked."""
     versions = {name: version(name) for name in packages}
     # Libraries print; whatever they write to standard output must not end up in the protocol.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
-        request = json.loads(line)
         try:
-            answer = repeat(time_one, request) | {"packages": versions}
+            answer = answer_one(json.loads(line)) | {"packages": versions}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"[:2000]}
         answer["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

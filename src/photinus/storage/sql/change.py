@@ -58,6 +58,7 @@ _UPDATE_TRIAL = (
     .where(trials.c.study_id == bindparam("this_study"), trials.c.number == bindparam("this_number"))
     .values({c.name: bindparam(c.name) for c in trials.c if c.name not in FIXED_COLUMNS})
 )
+_UPDATE_ONE_OF_MANY = _UPDATE_TRIAL.prefix_with(reading.LONG_WORDS)
 _REPORT_KEY = [reports.c.study_id, reports.c.number, reports.c.step]
 _INSERT_REPORT = {
     dialect.name: statement.on_conflict_do_update(
@@ -112,13 +113,15 @@ class SqlChange:
         self._written = _Counters(row.num_trials, row.last_event, self.lock)
         self._num_old = self.next_number = row.num_trials - expected.num_trials
         self.next_event = row.last_event - expected.num_events + 1
+        self._is_long = self._num_old >= reading.LONG_STUDY
 
     def find(self, number: int, *, with_reports: bool = True) -> Trial:
         """See `StudyChange.find`."""
         if not 0 <= number < self._num_old:
             raise lifecycle.unknown_trial(self.name, self._num_old, number)
         arguments = {"study_id": self._study_id, "number": number}
-        rows = self._connection.execute(reading.ONE_TRIAL, arguments).all()
+        statement = reading.ONE_OF_MANY if self._is_long else reading.ONE_TRIAL
+        rows = self._connection.execute(statement, arguments).all()
         [trial] = reading.read_trials(self._connection, self._study_id, rows, with_reports=with_reports)
         self._found[number] = trial
         return trial
@@ -151,7 +154,7 @@ class SqlChange:
         if new:
             self._connection.execute(_INSERT_TRIAL, new)
         if old:
-            self._connection.execute(_UPDATE_TRIAL, old)
+            self._connection.execute(_UPDATE_ONE_OF_MANY if self._is_long else _UPDATE_TRIAL, old)
             self._save_parts()
         counters = _Counters(self.next_number, self.next_event - 1, self.lock)
         if counters != self._written:

@@ -13,6 +13,10 @@ from photinus.trial import Amendment, Report, Trial, TrialState
 ONE_TRIAL = select(*TRIAL_COLUMNS).where(
     trials.c.study_id == bindparam("study_id"), trials.c.number == bindparam("number")
 )
+# PostgreSQL keeps the plan that it made while the table was short, when any index of the study would do, and then
+# looks through all trials for the one. Other words make another plan, and these are first said when it is long.
+LONG_STUDY, LONG_WORDS = 1000, "/* of many */"
+ONE_OF_MANY = ONE_TRIAL.prefix_with(LONG_WORDS)
 ALL_TRIALS = (
     select(*TRIAL_COLUMNS).where(trials.c.study_id == bindparam("study_id")).order_by(trials.c.number)
 )
