@@ -5,11 +5,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from pages import ROOT
 
-ROOT = Path(__file__).parents[1]
 ALGORITHM = ROOT / "docs" / "algorithm.md"
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 NUM_EQUATIONS = 32
 
 
@@ -37,6 +37,8 @@ def test_links_between_documents_lead_somewhere(document: Path):
         if target.startswith(("http://", "https://")):
             continue
         path, _, anchor = target.partition("#")
+        if anchor.startswith("photinus."):  # made of docstrings; the site's own build checks it
+            continue
         page = (document.parent / path) if path else document
         assert page.exists(), f"{document.name} links to {target}"
         assert not anchor or anchor in anchors(page), f"{document.name} links to {target}"

@@ -1,0 +1,46 @@
+"""Whoever follows a tutorial or a how-to page gets what it says."""
+
+from pathlib import Path
+
+import pytest
+from pages import ROOT, read_blocks, run_page
+
+PAGES = sorted(
+    page
+    for folder in (".", "tutorial", "how-to")
+    for page in (ROOT / "docs" / folder).glob("*.md")
+    if any(block.is_code for block in read_blocks(page))
+)
+LONG = ("simulation-on-several-cores.md",)  # starts many processes and a server
+POSTGRESQL = "postgresql://me@db.example.org/studies"  # how pages call a server
+
+
+def short_name(page: Path) -> str:
+    return str(page.relative_to(ROOT / "docs"))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.long] if page.name in LONG else []) for page in PAGES],
+    ids=map(short_name, PAGES),
+)
+def test_the_page_does_what_it_says(page: Path, tmp_path: Path, request: pytest.FixtureRequest):
+    replacements = {}
+    if POSTGRESQL in page.read_text(encoding="utf-8"):
+        replacements[POSTGRESQL] = request.getfixturevalue("postgresql")
+    assert run_page(page, tmp_path, replacements) > 0
+
+
+def test_every_tutorial_is_among_them():
+    tutorials = {page.name for page in (ROOT / "docs" / "tutorial").glob("*.md")}
+    assert len(tutorials) >= 3
+    assert tutorials <= {page.name for page in PAGES}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=short_name)
+def test_shown_output_belongs_to_code(page: Path):
+    """An output block that follows nothing would never be checked."""
+    blocks = [block for block in read_blocks(page) if block.is_run]
+    for before, block in zip([None, *blocks], blocks, strict=False):
+        if block.language == "text":
+            assert before is not None and before.is_code, block.place
