@@ -7,7 +7,7 @@ import pytest
 
 import photinus as ph
 from photinus.engine import ENGINE_VERSION, designers
-from photinus.errors import ArgumentError, MissingDependency, SuggestionError
+from photinus.errors import ArgumentError, LockLost, MissingDependency, SuggestionError
 from photinus.local import LocalBackend
 from photinus.problem import Problem
 from photinus.storage import MemoryStorage
@@ -259,3 +259,20 @@ def test_metadata_must_be_strings_by_name(metadata):
     with pytest.raises(ArgumentError, match="`metadata` must be a dict of strings"):
         study.add_trial({"x": 0.5}, 1.0, metadata=metadata)
     assert len(study) == 0
+
+
+def test_a_lock_that_is_lost_again_and_again_is_an_error(monkeypatch):
+    storage = MemoryStorage()
+    study = make(algorithm="quasi_random", storage=storage)
+    add = storage.add_suggestions
+
+    def forget_and_add(study_id, suggestions, **settings):
+        storage.release_suggest_lock(study_id, settings["lock_owner"])
+        return add(study_id, suggestions, **settings)
+
+    monkeypatch.setattr(storage, "add_suggestions", forget_and_add)
+    with pytest.raises(LockLost, match="must hold the suggest lock"):
+        study.ask()
+    assert len(study) == 0
+    monkeypatch.undo()
+    assert study.ask()[0].number == 0

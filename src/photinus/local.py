@@ -26,6 +26,7 @@ from photinus.trial import Measurement, Suggestion, Trial
 
 LOCK_TTL_S = 20.0  # how long a process that died while suggesting keeps the others waiting
 LOCK_RENEWALS = 4
+MAX_LOST_LOCKS = 5  # in one ask; a lock that is lost so often is not renewed, for whatever reason
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.001, 0.1  # between looks at a lock that someone else holds
 
 logger = logging.getLogger("photinus")
@@ -145,6 +146,7 @@ class LocalBackend:
                 study_id, count, worker=worker, lease_s=lease_s, lock_owner=owner, lock_s=LOCK_TTL_S
             )
             claimed, has_lock = claim.trials, claim.has_lock
+            num_lost = 0
             while len(claimed) < count:
                 if not has_lock:
                     self._wait_for_lock(study_id, owner)
@@ -160,6 +162,9 @@ class LocalBackend:
                         lease_s=lease_s,
                     )
                 except LockLost:
+                    num_lost += 1
+                    if num_lost == MAX_LOST_LOCKS:
+                        raise
                     logger.warning(
                         "study %r: the suggest lock ran out, suggesting again", suggester.record.name
                     )
