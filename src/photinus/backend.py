@@ -107,11 +107,13 @@ class Backend(Protocol):
         """Keep intermediate values of a trial."""
         ...
 
-    def extend_lease(self, study_id: int, number: int, *, worker: str | None, lease_s: float) -> Trial:
+    def extend_lease(
+        self, study_id: int, number: int, *, worker: str | None, lease_s: float, attempt: int | None = None
+    ) -> Trial:
         """Let a running trial's lease end `lease_s` from now."""
         ...
 
-    def release(self, study_id: int, number: int, *, worker: str | None) -> Trial:
+    def release(self, study_id: int, number: int, *, worker: str | None, attempt: int | None = None) -> Trial:
         """Hand a running trial back."""
         ...
 

@@ -14,10 +14,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from photinus.arguments import MAX_COUNT, check_integer, check_metadata, check_name
 from photinus.errors import ArgumentError, MissingDependency, PhotinusError, UnsupportedError
 from photinus.frame import to_columns, to_dataframe
 from photinus.problem import ALGORITHMS, Problem
 from photinus.record import StudyRecord, StudyState
+from photinus.study import MAX_SEED
 from photinus.texts import value_to_text
 from photinus.trial import Trial, TrialState
 
@@ -116,19 +118,16 @@ def _record(data: Mapping[str, Any]) -> StudyRecord:
         raise UnsupportedError(
             f"algorithm {data['algorithm']!r} is unknown to this version: upgrade photinus"
         )
-    for key, kind in (("project", str), ("name", str), ("seed", int), ("metadata", dict)):
-        if not isinstance(data[key], kind):
-            raise TypeError(f"`{key}` of the study is {data[key]!r}")
     return StudyRecord(
         id=0,  # the store that it goes to gives it one
-        project=data["project"],
-        name=data["name"],
+        project=check_name("project", data["project"]),
+        name=check_name("name", data["name"]),
         problem=Problem.from_dict(data["problem"]),
         algorithm=data["algorithm"],
-        seed=data["seed"],
+        seed=check_integer("seed", data["seed"], 0, MAX_SEED - 1),
         state=StudyState(data["state"]),
         created_at=datetime.fromisoformat(data["created_at"]),
-        metadata=data["metadata"],
+        metadata=check_metadata(data["metadata"]),
     )
 
 
@@ -143,8 +142,20 @@ def _trial(problem: Problem, number: int, data: Mapping[str, Any]) -> Trial:
         raise ValueError(f"trial {number}: {error}") from error
     if (values is not None) != (trial.state == TrialState.COMPLETED):
         raise ValueError(f"trial {number} is {trial.state} and has the values {values}")
-    if not isinstance(trial.updated_event, int) or trial.updated_event < 1:
-        raise ValueError(f"trial {number} has `updated_event` {trial.updated_event!r}")
+    for key in ("updated_event", "created_event", "completed_event", "asked_event", "attempts"):
+        _check_count(trial, key)
+    if trial.worker is not None:
+        check_name("worker", trial.worker)
     if trial.state.is_running:
         trial = replace(trial, state=TrialState.EXPIRED)
     return replace(trial, params=params, values=values, lease_expires_at=None)
+
+
+def _check_count(trial: Trial, key: str) -> None:
+    """Events count from 1, and a trial may lack some; attempts count from 0."""
+    value = getattr(trial, key)
+    if value is None and key in ("completed_event", "asked_event"):
+        return
+    low = 0 if key == "attempts" else 1
+    if not isinstance(value, int) or not low <= value <= MAX_COUNT:
+        raise ValueError(f"trial {trial.number} has `{key}` {value!r}")

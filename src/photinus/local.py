@@ -174,7 +174,7 @@ class LocalBackend:
             # A named worker is given again what it claimed; nobody would find what an anonymous one did.
             for trial in claimed if worker is None else ():
                 with contextlib.suppress(PhotinusError):
-                    self._storage.release(study_id, trial.number, worker=None)
+                    self._storage.release(study_id, trial.number, worker=None, attempt=trial.attempts)
             # Whatever stands in the way of tidying up, a study deleted meanwhile or a full disk, the first
             # error says more.
             with contextlib.suppress(PhotinusError):
@@ -302,13 +302,15 @@ class LocalBackend:
         """See `Storage.report`."""
         self._storage.report(study_id, number, values, step)
 
-    def extend_lease(self, study_id: int, number: int, *, worker: str | None, lease_s: float) -> Trial:
+    def extend_lease(
+        self, study_id: int, number: int, *, worker: str | None, lease_s: float, attempt: int | None = None
+    ) -> Trial:
         """See `Storage.extend_lease`."""
-        return self._storage.extend_lease(study_id, number, worker=worker, lease_s=lease_s)
+        return self._storage.extend_lease(study_id, number, worker=worker, lease_s=lease_s, attempt=attempt)
 
-    def release(self, study_id: int, number: int, *, worker: str | None) -> Trial:
+    def release(self, study_id: int, number: int, *, worker: str | None, attempt: int | None = None) -> Trial:
         """See `Storage.release`."""
-        return self._storage.release(study_id, number, worker=worker)
+        return self._storage.release(study_id, number, worker=worker, attempt=attempt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ are handed back at once.
 """
 
 import contextlib
+import functools
+import hashlib
 import itertools
 import logging
 import os
@@ -15,6 +17,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from pathlib import Path
 
 from photinus.backend import Backend
 from photinus.errors import AlreadyTold, InvalidState
@@ -41,10 +44,22 @@ def release_abandoned(backend: Backend, study_id: int) -> int:
     return num_released
 
 
+@functools.cache
+def this_host() -> str:
+    """Where process numbers mean the same: this machine since it was started, and this container on it.
+
+    Its name alone would not do: containers and virtual machines are often named alike.
+    """
+    marks = [str(uuid.getnode())]
+    with contextlib.suppress(OSError):  # there on Linux
+        marks += [Path("/proc/sys/kernel/random/boot_id").read_text(), os.readlink("/proc/self/ns/pid")]
+    return f"{socket.gethostname()}.{hashlib.sha256('#'.join(marks).encode()).hexdigest()[:8]}"
+
+
 def _is_gone(worker: str) -> bool:
     """Whether the worker is a loop's, as `Loop` names them, and the loop's process has ended."""
     host, *rest = worker.rsplit(":", 2)
-    if host != socket.gethostname() or len(rest) != 2 or not rest[0].isdecimal():
+    if host != this_host() or len(rest) != 2 or not rest[0].isdecimal():
         return False
     try:
         os.kill(int(rest[0]), 0)
@@ -83,7 +98,7 @@ class Loop:
         self._budget = budget
         self._bind = bind
         self._on_finished = on_finished
-        self._holder = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._holder = f"{this_host()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._held: dict[int, Trial] = {}  # by number
         self._num_finished = 0
 

@@ -189,6 +189,7 @@ class Study:
         measurement = self._measurement(values, infeasible=infeasible, failed=failed)
         name = None if worker is None else check_name("worker", worker)
         if isinstance(trial, BoundTrial):
+            name = name or trial.worker  # the one who asked, though another may hold the trial by now
             self._deliver_reports(trial)
         return self._bind(self._backend.tell(self._id, number, measurement, worker=name))
 
@@ -220,11 +221,18 @@ class Study:
     def extend_lease(self, trial: BoundTrial, lease: float) -> BoundTrial:
         """Keep a trial that was asked for with a lease for `lease` more seconds from now."""
         number, lease_s = self._number(trial), check_seconds("lease", lease)
-        return self._bind(self._backend.extend_lease(self._id, number, worker=trial.worker, lease_s=lease_s))
+        return self._bind(
+            self._backend.extend_lease(
+                self._id, number, worker=trial.worker, lease_s=lease_s, attempt=trial.attempts
+            )
+        )
 
     def release(self, trial: BoundTrial) -> BoundTrial:
         """Hand a trial back without an outcome; it is the next to be given out."""
-        return self._bind(self._backend.release(self._id, self._number(trial), worker=trial.worker))
+        number = self._number(trial)
+        return self._bind(
+            self._backend.release(self._id, number, worker=trial.worker, attempt=trial.attempts)
+        )
 
     def predict(
         self, points: Sequence[Mapping[str, Any]], *, max_trials: int | None = None

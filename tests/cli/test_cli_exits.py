@@ -116,6 +116,13 @@ def test_only_a_password_in_its_place_is_hidden(monkeypatch):
     assert secrets.redact("{'password': 'post'}") == "{'password': '***'}"
 
 
+def test_what_a_command_printed_cannot_move_the_cursor(photinus):
+    command = ["sh", "-c", r"printf '\033[2Jgone\n' >&2; exit 1"]
+    result = photinus("tune", "space.toml", "-n", 5, "--", *command, code=6)
+    assert "\033" not in result.output
+    assert r"\x1b[2Jgone" in result.stderr
+
+
 def test_paths_have_no_password():
     before = set(secrets._passwords)
     secrets.remember_password("studies[1].db")

@@ -150,6 +150,11 @@ def test_upgrading_a_new_store_changes_nothing(photinus, study, as_json):
     assert "is up to date" in photinus("storage", "upgrade").stdout
 
 
+def test_upgrading_an_empty_file_says_so(photinus, folder):
+    (folder / "photinus.db").touch()
+    assert "was empty and now has schema" in photinus("storage", "upgrade").stdout
+
+
 def test_the_page_of_a_study_is_named_after_it(photinus, study, as_json, folder):
     answer = as_json("report", "resnet")
     assert answer["file"] == "resnet.html"
@@ -167,7 +172,15 @@ def test_the_demo_says_what_it_found(as_json, folder):
 
 @pytest.mark.parametrize(
     ("study", "expected"),
-    [("resnet", "resnet"), ("a/b", "a_b"), ("../..", "_.."), ("🦋", "_"), ("...", "study"), ("é.1", "é.1")],
+    [
+        ("resnet", "resnet"),
+        ("a/b", "a_b"),
+        ("../..", "_.."),
+        ("🦋", "_"),
+        ("...", "study"),
+        ("é.1", "é.1"),
+        ("学" * 250, "学" * 66),  # of three bytes each
+    ],
 )
 def test_file_names_stay_in_the_folder(study, expected):
     assert file_name(study) == expected

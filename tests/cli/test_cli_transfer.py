@@ -142,3 +142,12 @@ def test_one_wrong_row_and_nothing_is_imported(photinus, study, folder, text, me
     (folder / "x.csv").write_text(text)
     assert message in photinus("import", "x.csv", "--study", study, code=2).stderr
     assert len(content(folder)) == 3
+
+
+@pytest.mark.parametrize("words", [["--to", "csv"], ["--to", "json"]])
+def test_a_link_is_written_through(photinus, study, folder, words):
+    (folder / "target").write_text("old")
+    (folder / "link").symlink_to(folder / "target")
+    photinus("export", "resnet", *words, "-o", "link")
+    assert (folder / "link").is_symlink()
+    assert len((folder / "target").read_text()) > len("old")

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -15,7 +14,7 @@ import pytest
 import photinus as ph
 from photinus.commands import Command, CommandWorkers, workers
 from photinus.errors import StorageError
-from photinus.optimizing import release_abandoned
+from photinus.optimizing import release_abandoned, this_host
 from photinus.trial import TrialState
 
 
@@ -223,11 +222,12 @@ time.sleep(600)
 def test_killed_processes_on_this_host_hold_nothing():
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    study, host = make(), socket.gethostname()
+    study, host = make(), this_host()
     names = [
         f"{host}:{ended.pid}:abc/0",
         f"{host}:{os.getpid()}:abc/0",
         f"elsewhere:{ended.pid}:abc/0",
+        f"{host.partition('.')[0]}.0123abcd:{ended.pid}:abc/0",  # a container of the same name
         "ada",
         "a:b:c",
     ]
@@ -235,7 +235,7 @@ def test_killed_processes_on_this_host_hold_nothing():
         study.ask(worker=name)
     study.ask()
     assert release_abandoned(study._backend, study.record.id) == 1
-    assert [trial.state for trial in study.trials] == ["expired"] + ["active"] * 5
+    assert [trial.state for trial in study.trials] == ["expired"] + ["active"] * 6
 
 
 def test_the_keeper_ends_what_is_left_when_the_line_is_cut(tmp_path):

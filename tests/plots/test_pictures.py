@@ -196,6 +196,23 @@ def test_bars_of_the_timeline_are_as_long_as_the_trials():
     assert list(bars.y) == ["nameless 1", "nameless 2", "nameless 1", "w"]  # no two at once in a row
 
 
+def test_workers_with_long_names_have_rows_of_their_own():
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    workers = [f"a-rather-long-host-name:12345:0123abcd/{slot}" for slot in range(3)]
+    workers += [f"{letter}{'-same-end' * 4}" for letter in "ab"]
+    trials = [
+        ph.Trial(
+            number=i, params={"x": 0.5}, state=ph.TrialState.COMPLETED, values={"value": 1.0}, worker=worker,
+            started_at=start, completed_at=start + timedelta(seconds=1),
+        )
+        for i, worker in enumerate(workers)
+    ]  # fmt: skip
+    figure = ph.plots.StudyPlots(Drawing(ph.Problem.define({"x": ph.Float(0, 1)}), trials)).timeline()
+    [bars] = figure.data
+    assert len(set(bars.y)) == len(workers)
+    assert set(figure.layout.yaxis.categoryarray) == set(bars.y)
+
+
 def test_calibration_counts_measurements_inside_their_interval():
     trials = [
         ph.Trial(

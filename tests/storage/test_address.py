@@ -46,6 +46,9 @@ def test_postgresql_has_several_names(scheme):
         ("a\0b", "NUL"),
         ("mysql://me@host/name", r"a store must be a path .* or postgresql://user@host/name, got 'mysql"),
         ("postgresql+psycopg2://me@host/name", "a store must be a path"),
+        ("postgresql:/me@host/name", "a store must be a path .*, got 'postgresql:/me@host/name'"),
+        ("sqlite:studies.db", "a store must be a path"),
+        ("host=h password=s3cret", "a store must be a path"),
     ],
 )
 def test_other_addresses_are_refused(address, message):
@@ -70,15 +73,24 @@ def test_other_addresses_are_refused(address, message):
         ),
         ("postgresql:///name?sslpassword=s3cret", "postgresql:///name?sslpassword=***"),
         ("mysql://me:s3cret@host/name", "mysql://me:***@host/name"),
+        ("postgresql:/me:s3cret@host/name", "postgresql:/me:***@host/name"),
+        ("postgresql:me:s3cret@host/name", "postgresql:me:***@host/name"),
+        ("postgresql:///name?password=s3 cret&user=me", "postgresql:///name?password=***&user=me"),
+        ("host=h password = 's3&c ret' user=me", "host=h password =***"),
+        ("C:/me:x@y.db", "C:/me:x@y.db"),
     ],
 )
 def test_passwords_do_not_show(address, shown):
     assert hide_password(address) == shown
 
 
-def test_a_refused_address_does_not_show_its_password():
+@pytest.mark.parametrize(
+    "address",
+    ["mysql://me:s3cret@host/name", "postgresql:/me:s3cret@host/name", "host=h user=me password=s3cret"],
+)
+def test_a_refused_address_does_not_show_its_password(address):
     with pytest.raises(ArgumentError) as caught:
-        parse_address("mysql://me:s3cret@host/name")
+        parse_address(address)
     assert "s3cret" not in str(caught.value)
 
 

@@ -359,3 +359,21 @@ def test_time_is_the_servers(postgresql):
     [after] = store._database.read(lambda c: c.execute(sa.text("SELECT clock_timestamp()")).one())
     assert before <= trial.created_at <= after
     assert trial.state == TrialState.ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("query", "variable", "expected"),
+    [("", None, connecting.CONNECT_TIMEOUT_S), ("?connect_timeout=3", None, "3"), ("", "7", None)],
+)
+def test_a_server_that_does_not_answer_is_not_waited_for_very_long(query, variable, expected, monkeypatch):
+    monkeypatch.delenv("PGCONNECT_TIMEOUT", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("PGCONNECT_TIMEOUT", variable)  # the driver's own way to say it
+    engine = connecting.Database(f"postgresql://me@127.0.0.1:1/name{query}")._engine
+    given: list[object] = []
+    sa.event.listen(
+        engine, "do_connect", lambda *arguments: given.append(arguments[3].get("connect_timeout"))
+    )
+    with pytest.raises(sa.exc.OperationalError):
+        engine.connect()
+    assert given == [expected]

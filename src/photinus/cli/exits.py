@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from photinus import errors
+from photinus.cli.output import printable
 from photinus.cli.secrets import redact
 
 
@@ -94,5 +95,13 @@ class CommandGroup(TyperGroup):
 def _complain(message: str) -> None:
     """The message on stderr, with the traceback before it where that is wanted."""
     if os.environ.get("PHOTINUS_DEBUG", "") not in ("", "0"):
-        print(redact(traceback.format_exc()), file=sys.stderr, end="")
-    print(redact(f"error: {message}"), file=sys.stderr)
+        print(harmless(traceback.format_exc().rstrip()), file=sys.stderr)
+    print(harmless(f"error: {message}"), file=sys.stderr)
+
+
+def harmless(text: str) -> str:
+    """The text without passwords, and with nothing that does something to the terminal but end its lines.
+
+    A message may quote what a command printed.
+    """
+    return "\n".join(map(printable, redact(text).split("\n")))

@@ -14,6 +14,7 @@ from photinus.backend import Backend
 from photinus.cli.exits import StoreMissing
 from photinus.cli.secrets import remember_password
 from photinus.errors import ArgumentError, UnknownStudy
+from photinus.files import whole_file
 from photinus.record import DEFAULT_PROJECT, StudyRecord
 from photinus.storage.address import SqliteAddress, parse_address
 from photinus.study import Study
@@ -99,18 +100,14 @@ def find_study(backend: Backend, place: Place, name: str) -> StudyRecord:
 
 @contextlib.contextmanager
 def output_file(path: Path) -> Iterator[Path]:
-    """A path to write to beside `path`, put in its place when the block ends well: never half a file."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
+    """`whole_file`, with an error in the words of the command line."""
     try:
-        yield unfinished
-        unfinished.replace(path)
+        with whole_file(path) as unfinished:
+            yield unfinished
     except OSError as error:
         raise ArgumentError(
             f"{str(path)!r} cannot be written ({error.strerror}): choose another file"
         ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
 
 
 def sqlite_path(address: str) -> Path | None:

@@ -19,6 +19,8 @@ from photinus.cli.studies import study_summary
 from photinus.errors import ArgumentError
 from photinus.record import DEFAULT_PROJECT
 
+MAX_FILE_NAME = 200  # bytes; file systems take 255, an ending included
+
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")
 ]
@@ -71,4 +73,5 @@ def demo(
 
 def file_name(study: str) -> str:
     """A study's name as that of a file: no slashes, no hidden file, not too long."""
-    return re.sub(r"[^\w.-]+", "_", study).lstrip(".")[:100] or "study"
+    plain = re.sub(r"[^\w.-]+", "_", study).lstrip(".")
+    return plain.encode()[:MAX_FILE_NAME].decode(errors="ignore") or "study"

@@ -25,6 +25,8 @@ def upgrade(storage: StorageOption = None, as_json: JsonOption = False) -> None:
     shown = hide_password(address)
     if as_json:
         print_json({"storage": shown, "from": before, "to": after})
+    elif before is None:
+        print_line(f"{shown} was empty and now has schema {after}")
     elif before == after:
         print_line(f"{shown} is up to date: schema {after}")
     else:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from photinus.best import best_trials
-from photinus.cli.exits import ExitCode, TuneFailed
+from photinus.cli.exits import ExitCode, TuneFailed, harmless
 from photinus.cli.options import JsonOption, Place, ProjectOption, StorageOption, open_backend_for
 from photinus.cli.output import note, print_json, print_line, printable
 from photinus.cli.space_file import EXAMPLE, SpaceFile, read_space_file
@@ -245,4 +245,4 @@ class _StderrHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the record."""
-        print(self.format(record), file=sys.stderr, flush=True)
+        print(harmless(self.format(record)), file=sys.stderr, flush=True)

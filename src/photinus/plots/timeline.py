@@ -37,6 +37,7 @@ def timeline(study: Source) -> go.Figure:
         return message(title, "No trial was handed out yet.")
     lanes = _lanes(started, now)
     order = list(dict.fromkeys(lanes.values()))[:MAX_LANES]
+    labels = _labels(order)
     visible = [trial for trial in started if lanes[trial.number] in set(order)]
     drawn = draw(visible, MAX_BARS)
     figure = go.Figure()
@@ -46,7 +47,7 @@ def timeline(study: Source) -> go.Figure:
             figure.add_bar(
                 base=[spans[trial.number][0] for trial in chosen],
                 x=[_milliseconds(*spans[trial.number]) for trial in chosen],
-                y=[words(lanes[trial.number], MAX_NAME) for trial in chosen],
+                y=[labels[lanes[trial.number]] for trial in chosen],
                 orientation="h",
                 marker={
                     "color": colour,
@@ -58,7 +59,7 @@ def timeline(study: Source) -> go.Figure:
                 hovertemplate="%{text}<extra></extra>",
             )
     figure.update_layout(barmode="overlay", xaxis={"type": "date", "title": {"text": "time (UTC)"}})
-    rows = [words(lane, MAX_NAME) for lane in order]
+    rows = [labels[lane] for lane in order]
     figure.update_yaxes(type="category", categoryorder="array", categoryarray=rows[::-1])
     hidden = len(set(lanes.values())) - len(order)
     more = f" {hidden} more workers are not drawn." if hidden else ""
@@ -83,13 +84,22 @@ def _lanes(trials: Sequence[Trial], now: datetime) -> dict[int, str]:
     return lanes
 
 
+def _labels(lanes: Sequence[str]) -> dict[str, str]:
+    """Names of rows, no two alike. Long ones keep their ends, where the workers of one host differ."""
+    labels: dict[str, str] = {}
+    for lane in lanes:
+        label = words(lane if len(lane) <= MAX_NAME else "…" + lane[1 - MAX_NAME :])
+        labels[lane] = label if label not in labels.values() else f"{label} ({len(labels) + 1})"
+    return labels
+
+
 def _end(trial: Trial, now: datetime) -> datetime:
-    """When the trial ended; a running one goes on, one whose lease ran out ended with it."""
+    """When the trial ended; a running one goes on, and when nobody held an expired one any more is not known."""
     start = trial.started_at or now
     if trial.completed_at is not None:
         return max(start, trial.completed_at)
     if trial.state is TrialState.EXPIRED:
-        return max(start, trial.lease_expires_at or start)
+        return start
     return max(start, now)
 
 

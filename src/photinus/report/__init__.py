@@ -1,10 +1,9 @@
 """One self-contained HTML page about a study: pictures, the best trials, and what the model believes."""
 
-import os
-import tempfile
 from pathlib import Path
 
 from photinus.errors import ArgumentError
+from photinus.files import whole_file
 from photinus.plots import require_plotly
 from photinus.study import Study
 
@@ -30,13 +29,6 @@ def write_report(
         )
     page = make_page(study, title=title, introduction=introduction)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(page)
-        os.chmod(temporary, 0o644)  # a page is for showing, unlike other temporary files
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as unfinished:
+        unfinished.write_text(page, encoding="utf-8", newline="\n")
     return path

@@ -11,7 +11,10 @@ SUPPORTED = (
     "a path such as studies.db, sqlite:///studies.db, sqlite:////home/me/studies.db, "
     "or postgresql://user@host/name"
 )
-POSTGRESQL_SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
+
+# With too few slashes; and a password among `name=value` pairs, be they those of an address or of libpq.
+_MEANT_AS_ADDRESS = re.compile(r"(sqlite|postgres(ql)?)(\+\w+)?:", re.IGNORECASE)
+_PASSWORD_FIELD = re.compile(r"((?:^|[?&\s])[^=&\s]*password\s*=)([^&]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,9 @@ def parse_address(address: str) -> SqliteAddress | PostgresqlAddress:
     """What an address means."""
     scheme, separator, rest = address.partition("://")
     if not separator:
+        if _MEANT_AS_ADDRESS.match(address) or _PASSWORD_FIELD.search(address):
+            # As a path it would be shown with its password, or become a file of that name.
+            raise ArgumentError(f"a store must be {SUPPORTED}, got {hide_password(address)!r}")
         return _sqlite(address, address)
     match scheme:
         case "sqlite" | "sqlite+pysqlite":
@@ -52,8 +58,10 @@ def parse_address(address: str) -> SqliteAddress | PostgresqlAddress:
 def hide_password(address: str) -> str:
     """The address, fit for eyes and logs."""
     # Up to the last @: a password with an @ that should have been written %40 must not show either.
-    hidden = re.sub(r"(?<=://)([^:/@]*):.*@", r"\1:***@", address, flags=re.DOTALL)
-    return re.sub(r"(?<=[?&])([^=&]*password)=[^&]*", r"\1=***", hidden, flags=re.IGNORECASE)
+    hidden = re.sub(r"(\w{2,}:/{0,2})([^:/@]*):.*@", r"\1\2:***@", address, flags=re.DOTALL)
+    if "://" not in address and (field := _PASSWORD_FIELD.search(hidden)):
+        return f"{hidden[: field.end(1)]}***"  # nothing marks its end
+    return _PASSWORD_FIELD.sub(r"\1***", hidden)
 
 
 def _sqlite(address: str, path: str, synchronous: str = "normal") -> SqliteAddress:

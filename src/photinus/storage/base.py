@@ -184,11 +184,17 @@ class Storage(Protocol):
         """
         ...
 
-    def extend_lease(self, study_id: int, number: int, *, worker: str | None, lease_s: float) -> Trial:
-        """Let a running trial's lease end `lease_s` from now; `InvalidState` if `worker` does not hold it."""
+    def extend_lease(
+        self, study_id: int, number: int, *, worker: str | None, lease_s: float, attempt: int | None = None
+    ) -> Trial:
+        """Let a running trial's lease end `lease_s` from now; `InvalidState` if `worker` does not hold it.
+
+        `attempt` is the trial's `attempts` as it was handed out. It tells anonymous workers apart: one whose
+        lease ran out must not touch the lease of the next. None for whoever holds it.
+        """
         ...
 
-    def release(self, study_id: int, number: int, *, worker: str | None) -> Trial:
+    def release(self, study_id: int, number: int, *, worker: str | None, attempt: int | None = None) -> Trial:
         """Hand a running trial back: EXPIRED, and next to go out; `InvalidState` if `worker` lacks it."""
         ...
 

@@ -191,23 +191,27 @@ class ChangingStorage(ABC):
 
         self._change(study_id, work, ONE_CHANGE)
 
-    def extend_lease(self, study_id: int, number: int, *, worker: str | None, lease_s: float) -> Trial:
+    def extend_lease(
+        self, study_id: int, number: int, *, worker: str | None, lease_s: float, attempt: int | None = None
+    ) -> Trial:
         """See `Storage.extend_lease`."""
 
         def work(change: StudyChange) -> Trial:
             trial, event = change.find(number), change.next_event
             return change.put(
-                lifecycle.extended(trial, worker=worker, lease_s=lease_s, now=change.now, event=event)
+                lifecycle.extended(
+                    trial, worker=worker, attempt=attempt, lease_s=lease_s, now=change.now, event=event
+                )
             )
 
         return self._change(study_id, work, ONE_CHANGE)
 
-    def release(self, study_id: int, number: int, *, worker: str | None) -> Trial:
+    def release(self, study_id: int, number: int, *, worker: str | None, attempt: int | None = None) -> Trial:
         """See `Storage.release`."""
 
         def work(change: StudyChange) -> Trial:
-            trial = change.find(number)
-            return change.put(lifecycle.released(trial, worker=worker, event=change.next_event))
+            trial, event = change.find(number), change.next_event
+            return change.put(lifecycle.released(trial, worker=worker, attempt=attempt, event=event))
 
         return self._change(study_id, work, ONE_CHANGE)
 

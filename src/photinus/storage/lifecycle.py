@@ -187,15 +187,17 @@ def reported(trial: Trial, values: Mapping[str, float], step: int, *, now: datet
     return replace(trial, reports=tuple(reports), updated_event=event)
 
 
-def extended(trial: Trial, *, worker: str | None, lease_s: float, now: datetime, event: int) -> Trial:
+def extended(
+    trial: Trial, *, worker: str | None, attempt: int | None, lease_s: float, now: datetime, event: int
+) -> Trial:
     """A running trial whose lease ends later."""
-    _check_held(trial, worker)
+    _check_held(trial, worker, attempt)
     return replace(trial, lease_expires_at=_deadline(now, lease_s), updated_event=event)
 
 
-def released(trial: Trial, *, worker: str | None, event: int) -> Trial:
+def released(trial: Trial, *, worker: str | None, attempt: int | None, event: int) -> Trial:
     """A running trial that its worker hands back."""
-    _check_held(trial, worker)
+    _check_held(trial, worker, attempt)
     return expired(trial, event=event)
 
 
@@ -273,11 +275,14 @@ def reopened(record: StudyRecord, problem: Problem, algorithm: str, load_if_exis
     return record
 
 
-def _check_held(trial: Trial, worker: str | None) -> None:
-    if not trial.state.is_running or trial.worker != worker:
+def _check_held(trial: Trial, worker: str | None, attempt: int | None) -> None:
+    # A name says who it is, however often the trial was handed out to it; nameless workers differ by the attempt.
+    is_same = worker == trial.worker and (worker is not None or attempt in (None, trial.attempts))
+    if not trial.state.is_running or not is_same:
         raise InvalidState(
-            f"trial {trial.number} must be running and held by {worker or 'an anonymous worker'}, but it is "
-            f"{trial.state} and was last held by {trial.worker or 'an anonymous worker'}"
+            f"trial {trial.number} must be running and held by {worker or 'an anonymous worker'}"
+            f"{'' if attempt is None else f' in attempt {attempt}'}, but it is {trial.state} and was last held "
+            f"by {trial.worker or 'an anonymous worker'} in attempt {trial.attempts}"
         )
 
 

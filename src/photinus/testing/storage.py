@@ -355,6 +355,27 @@ class StorageContract:
         with pytest.raises(InvalidState, match="it is expired"):
             storage.extend_lease(study, 0, worker="w", lease_s=60)
 
+    def test_an_anonymous_worker_that_lost_its_trial_cannot_touch_the_next_ones_lease(
+        self, storage: Storage, study: int, clock: ManualClock
+    ) -> None:
+        """Nothing but the attempt tells the two apart; a worker with a name may have asked several times."""
+        [lost] = suggest(storage, study, lease_s=60)
+        clock.advance(61)
+        [held] = claim(storage, study, 1, lease_s=60)
+        assert (lost.number, lost.attempts, held.attempts) == (held.number, 1, 2)
+        for change in (
+            lambda: storage.extend_lease(study, 0, worker=None, lease_s=1, attempt=lost.attempts),
+            lambda: storage.release(study, 0, worker=None, attempt=lost.attempts),
+        ):
+            with pytest.raises(InvalidState, match="must be running and held by an anonymous worker"):
+                change()
+        assert storage.get_trial(study, 0) == held
+        storage.extend_lease(study, 0, worker=None, lease_s=100, attempt=held.attempts)
+        assert storage.release(study, 0, worker=None, attempt=held.attempts).state == TrialState.EXPIRED
+        [first] = claim(storage, study, 1, worker="w")
+        claim(storage, study, 1, worker="w")
+        storage.extend_lease(study, 0, worker="w", lease_s=60, attempt=first.attempts)
+
     def test_a_released_trial_goes_out_next(self, storage: Storage, study: int) -> None:
         """EXPIRED at once, before queued ones; only its holder may release it."""
         storage.enqueue(study, {"x": 0.1, "flag": False})

@@ -159,7 +159,7 @@ class StudyContract:
         time.sleep(0.06)
         [again] = study.ask(worker="fast")
         assert (again.number, again.params, again.attempts) == (trial.number, trial.params, 2)
-        study.tell(trial, 1.0)
+        assert study.tell(trial, 1.0).worker == "slow"
         with pytest.raises(AlreadyTold, match="trial 0 is completed already"):
             study.tell(again, 2.0)
 

@@ -28,6 +28,7 @@ from photinus.storage.sql.file_systems import refuse_network
 from photinus.storage.sql.trouble import is_repeatable, storage_error
 
 BUSY_TIMEOUT_S = 60.0  # how long a writer waits for the others before it gives up
+CONNECT_TIMEOUT_S = 15  # ours: a host that does not answer would keep a command waiting for minutes
 OLDEST_SQLITE = (3, 35)  # the first with RETURNING
 MAX_ATTEMPTS = 10
 FIRST_PAUSE_S = 0.01
@@ -198,4 +199,11 @@ def _postgresql(address: PostgresqlAddress) -> Engine:
             f"an address must have the form postgresql://user:password@host:port/name, got {shown!r}: "
             "write special characters of the password as %XX"
         ) from None
-    return sa.create_engine(url, pool_size=POOL_SIZE, max_overflow=POOL_OVERFLOW, hide_parameters=True)
+    is_timed = "connect_timeout" in url.query or "PGCONNECT_TIMEOUT" in os.environ
+    return sa.create_engine(
+        url,
+        connect_args={} if is_timed else {"connect_timeout": CONNECT_TIMEOUT_S},
+        pool_size=POOL_SIZE,
+        max_overflow=POOL_OVERFLOW,
+        hide_parameters=True,
+    )

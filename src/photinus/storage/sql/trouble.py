@@ -18,7 +18,8 @@ SQLITE_TROUBLE = {
     ),
     "SQLITE_CANTOPEN": (
         "it cannot be opened",
-        "check the path, and the rights to the file and its directory",
+        "check the path, and the rights to the file and its directory; copy a store from a read-only directory to "
+        "read it, as SQLite needs files beside it",
     ),
     "SQLITE_PERM": ("it cannot be opened", "check the path, and the rights to the file and its directory"),
     "SQLITE_NOTADB": ("the file is not a SQLite database", "check the path, or choose a new file"),
