@@ -61,7 +61,7 @@ def test_the_first_error_is_the_one_that_is_raised(monkeypatch):
     """Also where handing back what was claimed fails too, as it does when the disk is full."""
 
     class Failing(MemoryStorage):
-        def release(self, study_id, number, *, worker):
+        def release(self, study_id, number, **holder):
             raise StorageError(f"trial {number} cannot be released")
 
         def release_suggest_lock(self, study_id, owner):
