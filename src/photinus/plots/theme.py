@@ -36,7 +36,6 @@ def template(ink: str, grid: str, paper: str) -> dict[str, Any]:
         "zerolinecolor": grid,
         "linecolor": grid,
         "tickcolor": grid,
-        "automargin": True,
         "exponentformat": "e",  # the default writes 10µ for 1e-5
         "title": {"standoff": 8, "font": {"size": 13}},
     }
@@ -56,8 +55,10 @@ def template(ink: str, grid: str, paper: str) -> dict[str, Any]:
                 "bgcolor": "rgba(0,0,0,0)",
             },
             "margin": {"l": 56, "r": 16, "t": 84, "b": 44},
-            "xaxis": axis,
-            "yaxis": axis,
+            # Each axis makes room on its own side only. Where labels may push all sides, two axes can push each
+            # other for ever on a narrow screen.
+            "xaxis": axis | {"automargin": "height"},
+            "yaxis": axis | {"automargin": "width"},
             "annotationdefaults": {"font": {"color": ink}},
         }
     }
