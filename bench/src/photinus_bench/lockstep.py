@@ -83,24 +83,22 @@ def suggest(snapshots: Sequence[Snapshot], count: int, device: str) -> list[list
     num_picks = count - len(batches[0])  # all are equally far
     if num_picks:
         size = padded_size(snapshots[0].num_rows + num_picks)
-        pick = _pick_one_by_one if device == "cpu" else _pick_side_by_side
-        for batch, more in zip(batches, pick(snapshots, num_picks, size, device), strict=True):
+        if device == "cpu":
+            picked = [_pick_alone(snapshot, num_picks, size) for snapshot in snapshots]
+        else:
+            picked = _pick_side_by_side(snapshots, num_picks, size, device)
+        for batch, more in zip(batches, picked, strict=True):
             batch += more
     return batches
 
 
-def _pick_one_by_one(
-    snapshots: Sequence[Snapshot], num_picks: int, size: int, device: str
-) -> list[list[dict[str, Any]]]:
-    batches = []
-    for snapshot in snapshots:
-        model = gp_bandit.fit(snapshot, size)
-        program, batch = gp_bandit.pick_program(snapshot), []
-        for _ in range(num_picks):
-            arguments = gp_bandit.pick_arguments(snapshot, model, snapshot.explores(), size)
-            batch.append(_accept(snapshot, jax.device_get(program(*arguments).features)))
-        batches.append(batch)
-    return batches
+def _pick_alone(snapshot: Snapshot, num_picks: int, size: int) -> list[dict[str, Any]]:
+    model, program = gp_bandit.fit(snapshot, size), gp_bandit.pick_program(snapshot)
+    batch = []
+    for _ in range(num_picks):
+        arguments = gp_bandit.pick_arguments(snapshot, model, snapshot.explores(), size)
+        batch.append(_accept(snapshot, jax.device_get(program(*arguments).features)))
+    return batch
 
 
 def _pick_side_by_side(

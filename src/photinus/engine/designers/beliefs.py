@@ -51,7 +51,7 @@ def describe(
 def _describe_metric(study: Snapshot, model: Any, m: int) -> dict[str, Any]:
     hyper, sign = model.fit.hyper, study.signs[m]
     warping = jax.tree.map(lambda v: v[m], model.warping)
-    labels = np.asarray(model.y)[: len(study.completed), m][study.is_feasible]
+    labels = np.asarray(model.y)[: study.num_completed, m][study.is_feasible]
     noise = float(np.sqrt(hyper.noise_variance))
     prior = float(np.sqrt(hyper.signal_variance + hyper.noise_variance))
     z = np.linspace(labels.min() - REACH * prior, labels.max() + REACH * prior, NUM_KNOTS)

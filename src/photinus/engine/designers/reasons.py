@@ -72,7 +72,7 @@ def quantile_rows(
 
 def nearest(study: Snapshot, found: Pick) -> list[dict[str, Any]]:
     """Completed trials nearest to the pick in the unit cube; another category counts as distance 1."""
-    count = len(study.completed)
+    count = study.num_completed
     differs = study.features.categorical[:count] != found.features.categorical
     squares = (study.features.continuous[:count] - found.features.continuous) ** 2
     distance = np.sqrt(np.sum(squares, axis=1) + np.sum(differs, axis=1))
