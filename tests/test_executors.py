@@ -479,6 +479,41 @@ def test_ctrl_c_leaves_a_consistent_study(n_jobs, tmp_path):
     assert "Traceback" not in err
 
 
+MISSED = """
+import signal, threading, time
+from concurrent.futures import Future
+import photinus as ph
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Never:
+    size = 1
+
+    def submit(self, trial):
+        threading.Thread(target=self.interrupt, daemon=True).start()
+        return Future()
+
+    def interrupt(self):
+        time.sleep(0.2)  # until the loop waits
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    def close(self):
+        pass
+
+    kill = close
+
+try:
+    ph.create_study({"x": ph.Float(0, 1)}, algorithm="random").optimize_on(Never(), 1)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_is_heard_when_the_system_gives_it_to_another_thread():
+    result = subprocess.run([sys.executable, "-c", MISSED], capture_output=True, text=True, timeout=60)
+    assert result.stdout == "interrupted\n", result.stderr
+
+
 ORPHANS = """
 import os, sys, time
 import photinus as ph

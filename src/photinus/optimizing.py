@@ -11,11 +11,12 @@ import hashlib
 import itertools
 import logging
 import os
+import queue
 import socket
 import time
 import uuid
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,8 @@ from photinus.trial import Trial
 
 LEASE_S = 60.0
 RENEWALS_PER_LEASE = 3  # two may be missed before a trial is lost
+# A signal that another thread received does not wake this one: without a look now and then, Ctrl-C could be lost.
+SIGNAL_CHECK_S = 0.5
 
 logger = logging.getLogger("photinus")
 
@@ -101,6 +104,7 @@ class Loop:
         self._holder = f"{this_host()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._held: dict[int, Trial] = {}  # by number
         self._num_finished = 0
+        self._done: queue.SimpleQueue[Future[Evaluation]] = queue.SimpleQueue()
 
     def run(self) -> None:
         """Until the budget is spent, the study is stopped, or an error ends it."""
@@ -110,16 +114,33 @@ class Loop:
                 while True:
                     while len(running) < self._workers.size and self._may_ask():
                         trial = self._ask()
-                        running[self._workers.submit(self._bind(trial))] = trial
+                        future = self._workers.submit(self._bind(trial))
+                        running[future] = trial
+                        future.add_done_callback(self._done.put)
                     if not running:
                         break
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    done = self._wait()
                     self._finish([(running.pop(future), future.result()) for future in done])
                 self._workers.close()
             except BaseException:
                 self._workers.kill()
                 self._hand_back()
                 raise
+
+    def _wait(self) -> list[Future[Evaluation]]:
+        """What is done, at least one of what runs.
+
+        Not by `concurrent.futures.wait`, which holds the locks of all futures for a moment: interrupted there, it
+        would leave some of them locked, and their workers waiting for ever.
+        """
+        done: list[Future[Evaluation]] = []
+        while not done:
+            with contextlib.suppress(queue.Empty):
+                done.append(self._done.get(timeout=SIGNAL_CHECK_S))
+        with contextlib.suppress(queue.Empty):
+            while True:
+                done.append(self._done.get_nowait())
+        return done
 
     def _may_ask(self) -> bool:
         budget = self._budget

@@ -179,7 +179,12 @@ class Running:
 
     def end(self, number: signal.Signals) -> tuple[int, str]:
         self.process.send_signal(number)
-        _, stderr = self.process.communicate(timeout=60)
+        try:
+            _, stderr = self.process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+            raise
         return self.process.returncode, stderr
 
     def commands_are_gone(self) -> bool:
