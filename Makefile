@@ -7,12 +7,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-EXTRAS := dataframe,demo,plots,postgres
+EXTRAS := client,dataframe,demo,optuna,plots,postgres,server,sklearn
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup demo test test-long lint format docs bench-env bench-latency bench-storage clean
+.PHONY: help setup demo test test-long lint format docs bench bench-env bench-report bench-latency bench-storage bench-server clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -53,11 +53,20 @@ docs: $(READY)  ## build the documentation into site/
 bench-env: $(READY)  ## make the environment of a rival, for example NAME=optuna
 	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.envs $(NAME)
 
+bench: $(READY)  ## run what is missing of a suite of benchmarks, for example SUITE=bbob-20d
+	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.runner $(SUITE) $(ARGS)
+
+bench-report: $(READY)  ## write docs/benchmarks.md and its figures from the records
+	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.report.writing
+
 bench-latency: $(READY)  ## print seconds per suggestion, beside the rivals that have an environment
 	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.latency
 
 bench-storage: $(READY)  ## print trials per second of the stores, beside Optuna's if it has an environment
 	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.storage
+
+bench-server: $(READY)  ## load a server, also while it is killed, beside the rivals that have an environment
+	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.server $(ARGS)
 
 clean:  ## remove the environment and everything that was made
 	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis demo-output build dist site

@@ -12,7 +12,7 @@ TREE = {name: kind for name, kind in vars(errors).items() if inspect.isclass(kin
 def test_every_error_is_ours_and_fits_a_builtin(kind):
     assert issubclass(kind, errors.PhotinusError)
     if kind is not errors.PhotinusError:
-        builtins = (ValueError, LookupError, RuntimeError, ImportError)
+        builtins = (ValueError, LookupError, RuntimeError, ImportError, OSError)
         assert issubclass(kind, builtins)
 
 

@@ -2,16 +2,27 @@
 
 `local.py` puts a store and the engine behind this; a client of a server implements the same. Values are
 canonical when they get here: `Study` has validated them against the problem. What `Storage` promises about
-trials holds here too.
+trials holds here too, and what it says about a request's `key`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from photinus.problem import Problem
-from photinus.record import StudyRecord, StudyState
+from photinus.record import NewTrial, StudyProgress, StudyRecord, StudyState
 from photinus.space import Value
-from photinus.trial import Measurement, Trial
+from photinus.trial import Measurement, Trial, TrialState
+
+
+@dataclass(frozen=True, slots=True)
+class AskRequest:
+    """What one ask of several at once wants; see `Backend.ask`."""
+
+    count: int = 1
+    worker: str | None = None
+    lease_s: float | None = None
+    key: str | None = None
 
 
 class Backend(Protocol):
@@ -27,11 +38,14 @@ class Backend(Protocol):
         seed: int,
         metadata: Mapping[str, str] | None = None,
         load_if_exists: bool = False,
+        key: str | None = None,
     ) -> StudyRecord:
         """A new study, or the stored one."""
         ...
 
-    def restore_study(self, record: StudyRecord, trials: Sequence[Trial]) -> StudyRecord:
+    def restore_study(
+        self, record: StudyRecord, trials: Sequence[Trial], *, key: str | None = None
+    ) -> StudyRecord:
         """A study as it was elsewhere, with all its trials; only its id is new."""
         ...
 
@@ -47,12 +61,22 @@ class Backend(Protocol):
         """Studies of one project, or of all, oldest first."""
         ...
 
+    def progress(
+        self, project: str | None = None, *, study_ids: Collection[int] | None = None
+    ) -> list[StudyProgress]:
+        """How far studies are, oldest first: those of one project or of all, and only some of them by id."""
+        ...
+
     def delete_study(self, study_id: int) -> None:
         """Forget the study and its trials."""
         ...
 
     def set_study_state(self, study_id: int, state: StudyState) -> StudyRecord:
         """Say whether loops that work on the study should go on."""
+        ...
+
+    def update_study_metadata(self, study_id: int, changes: Mapping[str, str | None]) -> StudyRecord:
+        """Set notes by name, and remove those that are None."""
         ...
 
     def get_trial(self, study_id: int, number: int) -> Trial:
@@ -63,12 +87,31 @@ class Backend(Protocol):
         """Trials changed after that event, by number."""
         ...
 
+    def find_trials(
+        self,
+        study_id: int,
+        *,
+        states: Collection[TrialState] | None = None,
+        worker: str | None = None,
+        after: int = -1,
+        limit: int,
+        newest_first: bool = False,
+    ) -> list[Trial]:
+        """At most `limit` trials in any of `states` and of `worker`, where given, by number, from `after` on."""
+        ...
+
     def count_trials(self, study_id: int) -> tuple[int, int]:
         """How many trials there are, and how many of them are finished."""
         ...
 
     def ask(
-        self, study_id: int, count: int, *, worker: str | None = None, lease_s: float | None = None
+        self,
+        study_id: int,
+        count: int,
+        *,
+        worker: str | None = None,
+        lease_s: float | None = None,
+        key: str | None = None,
     ) -> list[Trial]:
         """Exactly `count` trials: what is there to claim first, then new suggestions.
 
@@ -77,7 +120,12 @@ class Backend(Protocol):
         ...
 
     def enqueue(
-        self, study_id: int, params: Mapping[str, Value], *, metadata: Mapping[str, str] | None = None
+        self,
+        study_id: int,
+        params: Mapping[str, Value],
+        *,
+        metadata: Mapping[str, str] | None = None,
+        key: str | None = None,
     ) -> Trial:
         """Add a QUEUED trial."""
         ...
@@ -89,14 +137,27 @@ class Backend(Protocol):
         measurement: Measurement,
         *,
         metadata: Mapping[str, str] | None = None,
+        key: str | None = None,
     ) -> Trial:
         """Add a trial that was measured elsewhere."""
+        ...
+
+    def add_trials(
+        self, study_id: int, entries: Sequence[NewTrial], *, key: str | None = None
+    ) -> list[Trial]:
+        """Add all of the trials, measured or QUEUED, under numbers in their order."""
         ...
 
     def tell(
         self, study_id: int, number: int, measurement: Measurement, *, worker: str | None = None
     ) -> Trial:
         """Give a trial its outcome."""
+        ...
+
+    def tell_all(
+        self, study_id: int, results: Sequence[tuple[int, Measurement]], *, worker: str | None = None
+    ) -> list[Trial]:
+        """Give each of several trials, by number, its outcome: all of them or, if one is refused, none."""
         ...
 
     def amend(self, study_id: int, number: int, values: Mapping[str, float]) -> Trial:
@@ -115,6 +176,14 @@ class Backend(Protocol):
 
     def release(self, study_id: int, number: int, *, worker: str | None, attempt: int | None = None) -> Trial:
         """Hand a running trial back."""
+        ...
+
+    def request_stop(self, study_id: int, number: int) -> Trial:
+        """Mark a running trial as STOPPING, for its worker to see."""
+        ...
+
+    def update_trial_metadata(self, study_id: int, number: int, changes: Mapping[str, str | None]) -> Trial:
+        """Set notes by name, and remove those that are None."""
         ...
 
     def predict(

@@ -10,14 +10,22 @@
     ├── StudyMismatch     (ValueError)           a stored study differs from the one asked for
     ├── UnknownStudy      (LookupError)          no study of that name
     ├── UnknownTrial      (LookupError)          no trial of that number
+    ├── UnknownToken      (LookupError)          no token of that id
     ├── NoCompletedTrial  (LookupError)          the best of nothing was asked for
     ├── InvalidState      (RuntimeError)         the trial's state does not allow the change
     │   └── AlreadyTold                          the trial has another outcome already
     ├── SuggestionError   (RuntimeError)         the algorithm could not suggest
+    │   └── SuggestionTimeout                    it took longer than a server lets a caller wait
     ├── ObjectiveError    (RuntimeError)         an objective failed with an error that cannot be passed on
+    ├── ExecutorBroken    (RuntimeError)         a worker's death broke the executor that was given
     ├── StorageError      (RuntimeError)         the store failed
     │   ├── SchemaMismatch                       the store is of an older or newer version of Photinus
     │   └── LockLost                             the right to suggest passed to someone else meanwhile
+    ├── AuthenticationError (PermissionError)    a server was given no token, or one that is not valid
+    ├── PermissionDenied  (PermissionError)      a token may not do that
+    ├── TooManyRequests   (RuntimeError)         a server has too much to do, or a limit is reached
+    ├── ConnectionLost    (ConnectionError)      a server could not be reached for longer than is retried
+    ├── ServerError       (RuntimeError)         a server failed in a way that it did not expect
     ├── UnsupportedError  (NotImplementedError)  a sensible wish that is not supported yet
     └── MissingDependency (ImportError)          an optional package is not installed
 
@@ -66,6 +74,10 @@ class UnknownTrial(PhotinusError, LookupError):
     """There is no such trial."""
 
 
+class UnknownToken(PhotinusError, LookupError):
+    """There is no such token."""
+
+
 class NoCompletedTrial(PhotinusError, LookupError):
     """The best trial was asked for while none is completed."""
 
@@ -82,8 +94,16 @@ class SuggestionError(PhotinusError, RuntimeError):
     """The algorithm could not suggest; its own error is the cause."""
 
 
+class SuggestionTimeout(SuggestionError):
+    """A suggestion took longer than a server lets a caller wait; what comes of it later is not lost."""
+
+
 class ObjectiveError(PhotinusError, RuntimeError):
     """An objective failed in a worker process with an error that cannot be passed on as it is."""
+
+
+class ExecutorBroken(PhotinusError, RuntimeError):
+    """A worker's death broke the whole executor that `optimize` was given; its own error is the cause."""
 
 
 class StorageError(PhotinusError, RuntimeError):
@@ -96,6 +116,26 @@ class SchemaMismatch(StorageError):
 
 class LockLost(StorageError):
     """The right to suggest for a study ran out and passed to someone else."""
+
+
+class AuthenticationError(PhotinusError, PermissionError):
+    """A server was given no token, or one that is not valid."""
+
+
+class PermissionDenied(PhotinusError, PermissionError):
+    """The token is valid, but may not do that."""
+
+
+class TooManyRequests(PhotinusError, RuntimeError):
+    """A server has too much to do at the moment, or a limit is reached."""
+
+
+class ConnectionLost(PhotinusError, ConnectionError):
+    """A server could not be reached for longer than is retried."""
+
+
+class ServerError(PhotinusError, RuntimeError):
+    """A server failed in a way that it did not expect; its log says more."""
 
 
 class UnsupportedError(PhotinusError, NotImplementedError):

@@ -21,7 +21,7 @@ from photinus.problem import ALGORITHMS, Problem
 from photinus.record import StudyRecord, StudyState
 from photinus.study import MAX_SEED
 from photinus.texts import value_to_text
-from photinus.trial import Trial, TrialState
+from photinus.trial import UNSTORABLE, Trial, TrialState
 
 EXPORT_KIND = "photinus-study"
 EXPORT_FORMAT = 1
@@ -59,22 +59,27 @@ def read_study(path: Path) -> tuple[StudyRecord, list[Trial]]:
         raise ArgumentError(f"{path} cannot be read ({error.strerror}): name an exported file") from error
     except (ValueError, RecursionError) as error:
         raise ArgumentError(f"{path} must be a JSON file of `photinus export`: {error}") from error
+    return study_from_dict(data, str(path))
+
+
+def study_from_dict(data: object, source: str) -> tuple[StudyRecord, list[Trial]]:
+    """The study that `study_to_dict` described, checked; errors name the source it came from."""
     if not isinstance(data, dict) or data.get("kind") != EXPORT_KIND:
-        raise ArgumentError(f"{path} must be a JSON file of `photinus export`, but it is something else")
+        raise ArgumentError(f"{source} must be a JSON file of `photinus export`, but it is something else")
     if data.get("format") != EXPORT_FORMAT:
         raise UnsupportedError(
-            f"{path} has format {data.get('format')!r}, this version reads {EXPORT_FORMAT}: upgrade photinus"
+            f"{source} has format {data.get('format')!r}, this version reads {EXPORT_FORMAT}: upgrade photinus"
         )
     try:
         record = _record(data["study"])
         trials = [_trial(record.problem, number, entry) for number, entry in enumerate(data["trials"])]
     except (PhotinusError, KeyError, TypeError, ValueError, AttributeError) as error:
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
-        raise ArgumentError(f"{path} is damaged: {what}; export the study again") from error
+        raise ArgumentError(f"{source} is damaged: {what}; export the study again") from error
     events = [trial.updated_event for trial in trials]
     if len(set(events)) < len(events):
         raise ArgumentError(
-            f"{path} is damaged: two trials have the same `updated_event`; export the study again"
+            f"{source} is damaged: two trials have the same `updated_event`; export the study again"
         )
     return record, trials
 
@@ -146,6 +151,9 @@ def _trial(problem: Problem, number: int, data: Mapping[str, Any]) -> Trial:
         _check_count(trial, key)
     if trial.worker is not None:
         check_name("worker", trial.worker)
+    for key in ("message", "algorithm", "engine_version"):
+        if (text := getattr(trial, key)) is not None and UNSTORABLE.search(text):
+            raise ValueError(f"trial {number} has `{key}` {text!r}")
     if trial.state.is_running:
         trial = replace(trial, state=TrialState.EXPIRED)
     return replace(trial, params=params, values=values, lease_expires_at=None)

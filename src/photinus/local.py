@@ -3,33 +3,24 @@
 The engine is imported when the first suggestion is needed, and JAX with it if the algorithm needs JAX.
 """
 
-import contextlib
-import functools
-import logging
-import threading
-import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from photinus.arguments import check_name
-from photinus.engine import ENGINE_VERSION
-from photinus.errors import LockLost, PhotinusError, SuggestionError, UnknownStudy
-from photinus.heartbeat import Heartbeat
+from photinus.asking import Asking, Suggest, Suggester
+from photinus.backend import AskRequest
+from photinus.errors import PhotinusError
 from photinus.problem import Problem
-from photinus.record import DEFAULT_PROJECT, StudyRecord, StudyState
+from photinus.record import DEFAULT_PROJECT, NewTrial, StudyProgress, StudyRecord, StudyState
 from photinus.space import Parameter, SearchSpace, Value
-from photinus.storage import Draw, Storage, StorageLike, open_storage
+from photinus.storage import Storage, StorageLike, open_storage
 from photinus.study import Study
-from photinus.trial import Measurement, Suggestion, Trial
+from photinus.trial import Measurement, Trial, TrialState
+from photinus.trial_cache import TrialCache
 
-LOCK_TTL_S = 20.0  # how long a process that died while suggesting keeps the others waiting
-LOCK_RENEWALS = 4
-MAX_LOST_LOCKS = 5  # in one ask; a lock that is lost so often is not renewed, for whatever reason
-FIRST_WAIT_S, LONGEST_WAIT_S = 0.001, 0.1  # between looks at a lock that someone else holds
-
-logger = logging.getLogger("photinus")
+MAX_SUGGESTERS = 10_000  # ours: studies that a process remembers the settings of
 
 
 def create_study(
@@ -85,30 +76,53 @@ def open_backend(storage: StorageLike) -> "LocalBackend":
 class LocalBackend:
     """A `Backend` of a store and the engine. Safe for threads, and for processes if the store is."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, *, suggest: Suggest | None = None) -> None:
+        """Over a store; `suggest` takes the place of `photinus.engine.designers.suggest`."""
         self._storage = storage
-        self._cache = _TrialCache(storage)
-        self._suggesters: dict[int, _Suggester] = {}  # by study; an id is never used again
+        self._suggest = suggest
+        self._cache = TrialCache(storage)
+        self._suggesters: OrderedDict[int, Suggester] = OrderedDict()  # by study; an id is never used again
 
     def __repr__(self) -> str:
         return f"LocalBackend({self._storage!r})"
 
     def ask(
-        self, study_id: int, count: int, *, worker: str | None = None, lease_s: float | None = None
+        self,
+        study_id: int,
+        count: int,
+        *,
+        worker: str | None = None,
+        lease_s: float | None = None,
+        key: str | None = None,
     ) -> list[Trial]:
         """See `Backend.ask`."""
-        suggester = self._suggester(study_id)
-        if suggester.draw is None:
-            return self._claim_or_suggest(suggester, count, worker, lease_s)
-        return self._storage.claim_or_draw(
-            study_id,
-            count,
-            suggester.draw,
-            algorithm=suggester.record.algorithm,
-            engine_version=ENGINE_VERSION,
-            worker=worker,
-            lease_s=lease_s,
-        )
+        request, suggester = AskRequest(count, worker, lease_s, key), self._suggester(study_id)
+        if suggester.draw is not None:
+            return suggester.claim_or_draw(self._storage, request)
+        [result] = self.ask_together(study_id, [request])
+        if isinstance(result, PhotinusError):
+            raise result
+        return result
+
+    def ask_together(
+        self, study_id: int, requests: Sequence[AskRequest], *, owner: str | None = None
+    ) -> list[list[Trial] | PhotinusError]:
+        """Serve several asks of a study with one call of the engine: for each its trials, or why it has none.
+
+        Each is handed what there is for it, as by `ask`; then new suggestions are made for all that is missing.
+
+        Args:
+            study_id: the study.
+            requests: in the order in which suggestions are handed out.
+            owner: a name for whoever holds the suggest lock meanwhile, used by no other call at the same time. Somebody
+                who knows it can release the lock of a process that died.
+        """
+        try:
+            suggester = self._suggester(study_id)
+        except PhotinusError as error:
+            return [error for _ in requests]
+        asking = Asking(self._storage, suggester, self._cache.read, owner or uuid.uuid4().hex)
+        return asking.serve(requests)
 
     def predict(
         self, study_id: int, points: Sequence[Mapping[str, Value]], *, max_trials: int | None = None
@@ -135,80 +149,14 @@ class LocalBackend:
         trials = self._cache.read(record.id)
         return trials if max_trials is None else designers.thin(record.problem, trials, max_trials)
 
-    def _claim_or_suggest(
-        self, suggester: "_Suggester", count: int, worker: str | None, lease_s: float | None
-    ) -> list[Trial]:
-        """Exactly `count` trials, with the suggest lock held while the algorithm works out new ones."""
-        study_id, owner = suggester.record.id, uuid.uuid4().hex
-        claimed: list[Trial] = []
-        try:
-            claim = self._storage.claim_trials(
-                study_id, count, worker=worker, lease_s=lease_s, lock_owner=owner, lock_s=LOCK_TTL_S
-            )
-            claimed, has_lock = claim.trials, claim.has_lock
-            num_lost = 0
-            while len(claimed) < count:
-                if not has_lock:
-                    self._wait_for_lock(study_id, owner)
-                suggestions = self._suggest(suggester, count - len(claimed), owner)
-                try:
-                    return claimed + self._storage.add_suggestions(
-                        study_id,
-                        suggestions,
-                        lock_owner=owner,
-                        algorithm=suggester.record.algorithm,
-                        engine_version=ENGINE_VERSION,
-                        worker=worker,
-                        lease_s=lease_s,
-                    )
-                except LockLost:
-                    num_lost += 1
-                    if num_lost == MAX_LOST_LOCKS:
-                        raise
-                    logger.warning(
-                        "study %r: the suggest lock ran out, suggesting again", suggester.record.name
-                    )
-                    has_lock = False
-            return claimed
-        except BaseException:
-            # A named worker is given again what it claimed; nobody would find what an anonymous one did.
-            for trial in claimed if worker is None else ():
-                with contextlib.suppress(PhotinusError):
-                    self._storage.release(study_id, trial.number, worker=None, attempt=trial.attempts)
-            # Whatever stands in the way of tidying up, a study deleted meanwhile or a full disk, the first
-            # error says more.
-            with contextlib.suppress(PhotinusError):
-                self._storage.release_suggest_lock(study_id, owner)
-            raise
-
-    def _suggest(self, suggester: "_Suggester", count: int, owner: str) -> list[Suggestion]:
-        """What the algorithm proposes, the lock renewed while it works."""
-        study_id = suggester.record.id
-        renew = functools.partial(self._storage.renew_suggest_lock, study_id, owner, LOCK_TTL_S)
-        with Heartbeat(renew, LOCK_TTL_S / LOCK_RENEWALS):
-            return _run_engine(suggester.record, self._cache.read(study_id), count)
-
-    def _wait_for_lock(self, study_id: int, owner: str) -> None:
-        wait_s = FIRST_WAIT_S
-        while not self._storage.acquire_suggest_lock(study_id, owner, LOCK_TTL_S):
-            time.sleep(wait_s)
-            wait_s = min(2 * wait_s, LONGEST_WAIT_S)
-
-    def _suggester(self, study_id: int) -> "_Suggester":
-        """Made with the first ask for a study in this process, which also looks who suggested for it before."""
+    def _suggester(self, study_id: int) -> Suggester:
+        """Made with the first ask for a study in this process."""
         suggester = self._suggesters.get(study_id)
         if suggester is None:
-            record = self._storage.get_study(study_id)
-            others = self._storage.engine_versions(study_id) - {ENGINE_VERSION}
-            if others:
-                logger.warning(
-                    "study %r has trials suggested by engine version %s, this is version %s: it goes on well, "
-                    "but not exactly as the other version would have",
-                    record.name,
-                    ", ".join(sorted(others)),
-                    ENGINE_VERSION,
-                )
-            suggester = self._suggesters.setdefault(study_id, _Suggester(record, _drawing(record)))
+            made = Suggester.of(self._storage, study_id, self._suggest)
+            suggester = self._suggesters.setdefault(study_id, made)
+            if len(self._suggesters) > MAX_SUGGESTERS:
+                self._suggesters.popitem(last=False)
         return suggester
 
     # What follows is the store's own.
@@ -223,6 +171,8 @@ class LocalBackend:
         seed: int,
         metadata: Mapping[str, str] | None = None,
         load_if_exists: bool = False,
+        key: str | None = None,
+        creator: str | None = None,
     ) -> StudyRecord:
         """See `Storage.create_study`."""
         return self._storage.create_study(
@@ -233,11 +183,20 @@ class LocalBackend:
             seed=seed,
             metadata=metadata,
             load_if_exists=load_if_exists,
+            key=key,
+            creator=creator,
         )
 
-    def restore_study(self, record: StudyRecord, trials: Sequence[Trial]) -> StudyRecord:
+    def restore_study(
+        self,
+        record: StudyRecord,
+        trials: Sequence[Trial],
+        *,
+        key: str | None = None,
+        creator: str | None = None,
+    ) -> StudyRecord:
         """See `Storage.restore_study`."""
-        return self._storage.restore_study(record, trials)
+        return self._storage.restore_study(record, trials, key=key, creator=creator)
 
     def get_study(self, study_id: int) -> StudyRecord:
         """See `Storage.get_study`."""
@@ -251,6 +210,12 @@ class LocalBackend:
         """See `Storage.list_studies`."""
         return self._storage.list_studies(project)
 
+    def progress(
+        self, project: str | None = None, *, study_ids: Collection[int] | None = None
+    ) -> list[StudyProgress]:
+        """See `Storage.progress`."""
+        return self._storage.progress(project, study_ids=study_ids)
+
     def delete_study(self, study_id: int) -> None:
         """See `Storage.delete_study`."""
         self._storage.delete_study(study_id)
@@ -258,6 +223,10 @@ class LocalBackend:
     def set_study_state(self, study_id: int, state: StudyState) -> StudyRecord:
         """See `Storage.set_study_state`."""
         return self._storage.set_study_state(study_id, state)
+
+    def update_study_metadata(self, study_id: int, changes: Mapping[str, str | None]) -> StudyRecord:
+        """See `Storage.update_study_metadata`."""
+        return self._storage.update_study_metadata(study_id, changes)
 
     def get_trial(self, study_id: int, number: int) -> Trial:
         """See `Storage.get_trial`."""
@@ -267,15 +236,35 @@ class LocalBackend:
         """See `Storage.get_trials`."""
         return self._storage.get_trials(study_id, since_event=since_event)
 
+    def find_trials(
+        self,
+        study_id: int,
+        *,
+        states: Collection[TrialState] | None = None,
+        worker: str | None = None,
+        after: int = -1,
+        limit: int,
+        newest_first: bool = False,
+    ) -> list[Trial]:
+        """See `Storage.find_trials`."""
+        return self._storage.find_trials(
+            study_id, states=states, worker=worker, after=after, limit=limit, newest_first=newest_first
+        )
+
     def count_trials(self, study_id: int) -> tuple[int, int]:
         """See `Storage.count_trials`."""
         return self._storage.count_trials(study_id)
 
     def enqueue(
-        self, study_id: int, params: Mapping[str, Value], *, metadata: Mapping[str, str] | None = None
+        self,
+        study_id: int,
+        params: Mapping[str, Value],
+        *,
+        metadata: Mapping[str, str] | None = None,
+        key: str | None = None,
     ) -> Trial:
         """See `Storage.enqueue`."""
-        return self._storage.enqueue(study_id, params, metadata=metadata)
+        return self._storage.enqueue(study_id, params, metadata=metadata, key=key)
 
     def add_trial(
         self,
@@ -284,15 +273,28 @@ class LocalBackend:
         measurement: Measurement,
         *,
         metadata: Mapping[str, str] | None = None,
+        key: str | None = None,
     ) -> Trial:
         """See `Storage.add_trial`."""
-        return self._storage.add_trial(study_id, params, measurement, metadata=metadata)
+        return self._storage.add_trial(study_id, params, measurement, metadata=metadata, key=key)
+
+    def add_trials(
+        self, study_id: int, entries: Sequence[NewTrial], *, key: str | None = None
+    ) -> list[Trial]:
+        """See `Storage.add_trials`."""
+        return self._storage.add_trials(study_id, entries, key=key)
 
     def tell(
         self, study_id: int, number: int, measurement: Measurement, *, worker: str | None = None
     ) -> Trial:
         """See `Storage.tell`."""
         return self._storage.tell(study_id, number, measurement, worker=worker)
+
+    def tell_all(
+        self, study_id: int, results: Sequence[tuple[int, Measurement]], *, worker: str | None = None
+    ) -> list[Trial]:
+        """See `Storage.tell_all`."""
+        return self._storage.tell_all(study_id, results, worker=worker)
 
     def amend(self, study_id: int, number: int, values: Mapping[str, float]) -> Trial:
         """See `Storage.amend`."""
@@ -312,69 +314,10 @@ class LocalBackend:
         """See `Storage.release`."""
         return self._storage.release(study_id, number, worker=worker, attempt=attempt)
 
+    def request_stop(self, study_id: int, number: int) -> Trial:
+        """See `Storage.request_stop`."""
+        return self._storage.request_stop(study_id, number)
 
-@dataclass(frozen=True, slots=True)
-class _Suggester:
-    """What never changes about suggesting for a study."""
-
-    record: StudyRecord  # its state is that of the first ask
-    draw: Draw | None  # None: the algorithm looks at the trials
-
-
-def _run_engine(record: StudyRecord, trials: list[Trial], count: int) -> list[Suggestion]:
-    """The algorithm's suggestions, checked."""
-    from photinus.engine import designers
-
-    suggest = functools.partial(designers.suggest, algorithm=record.algorithm)
-    return _checked(record, len(trials), count, lambda: suggest(record.problem, trials, count, record.seed))
-
-
-def _drawing(record: StudyRecord) -> Draw | None:
-    """The same for an algorithm that need not look at the trials."""
-    from photinus.engine import designers
-
-    draw = designers.drawing(record.problem, record.seed, algorithm=record.algorithm)
-    if draw is None:
-        return None
-    return lambda first, count: _checked(record, first, count, lambda: draw(first, count))
-
-
-def _checked(
-    record: StudyRecord, num_trials: int, count: int, suggest: Callable[[], list[Suggestion]]
-) -> list[Suggestion]:
-    try:
-        suggestions = suggest()
-        if len(suggestions) != count:
-            raise ValueError(f"{count} suggestions were due, got {len(suggestions)}")
-        return [Suggestion(record.problem.space.validate(s.params), s.reason) for s in suggestions]
-    except Exception as error:
-        raise SuggestionError(
-            f"algorithm {record.algorithm!r} could not suggest for study {record.name!r} with {num_trials} "
-            f"trials ({type(error).__name__}: {error}); nothing new was added to the study"
-        ) from error
-
-
-class _TrialCache:
-    """Trials of studies as last read, so that an ask reads only what changed."""
-
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
-        self._mutex = threading.Lock()
-        self._trials: dict[int, list[Trial]] = {}
-        self._seen_event: dict[int, int] = {}
-
-    def read(self, study_id: int) -> list[Trial]:
-        """All trials of the study now, by number."""
-        with self._mutex:
-            seen_event = self._seen_event.get(study_id, 0)
-            try:
-                changed = self._storage.get_trials(study_id, since_event=seen_event)
-            except UnknownStudy:
-                self._trials.pop(study_id, None)
-                self._seen_event.pop(study_id, None)
-                raise
-            trials = self._trials.setdefault(study_id, [])
-            for trial in changed:
-                trials[trial.number : trial.number + 1] = [trial]
-            self._seen_event[study_id] = max([seen_event, *(trial.updated_event for trial in changed)])
-            return list(trials)
+    def update_trial_metadata(self, study_id: int, number: int, changes: Mapping[str, str | None]) -> Trial:
+        """See `Storage.update_trial_metadata`."""
+        return self._storage.update_trial_metadata(study_id, number, changes)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from photinus.arguments import MAX_COUNT
 from photinus.errors import PhotinusError
 from photinus.problem import Problem
-from photinus.record import StudyRecord, StudyState
+from photinus.record import NewTrial, StudyProgress, StudyRecord, StudyState
 from photinus.storage import MemoryStorage, Storage
 from photinus.storage.sql import SqlStorage
 from photinus.testing import strategies
 from photinus.testing.storage import DONE, ManualClock, create
-from photinus.trial import Measurement, Suggestion, Trial, storable_text
+from photinus.trial import Measurement, Suggestion, Trial, TrialState, storable_text
 
 # One store serves all examples: each of them has a study of its own.
 in_one_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -100,7 +100,9 @@ def operation(name: str, *arguments: Any, **settings: Any) -> Operation:
     return lambda storage, study_id: getattr(storage, name)(study_id, *arguments, **settings)
 
 
-def suggestions_of(owner: str, count: int, worker: str | None, lease_s: float | None) -> Operation:
+def suggestions_of(
+    owner: str, count: int, worker: str | None, lease_s: float | None, key: str | None, keep_lock: bool
+) -> Operation:
     return operation(
         "add_suggestions",
         drawn(100, count),
@@ -109,32 +111,65 @@ def suggestions_of(owner: str, count: int, worker: str | None, lease_s: float | 
         engine_version="1",
         worker=worker,
         lease_s=lease_s,
+        key=key,
+        keep_lock=keep_lock,
     )
 
 
-def draws_of(count: int, worker: str | None, lease_s: float | None) -> Operation:
+def draws_of(count: int, worker: str | None, lease_s: float | None, key: str | None) -> Operation:
     return operation(
-        "claim_or_draw", count, drawn, algorithm="random", engine_version="1", worker=worker, lease_s=lease_s
+        "claim_or_draw",
+        count,
+        drawn,
+        algorithm="random",
+        engine_version="1",
+        worker=worker,
+        lease_s=lease_s,
+        key=key,
     )
 
 
+def progress_of(storage: Storage, study_id: int) -> StudyProgress:
+    [progress] = storage.progress(study_ids=[study_id])
+    return replace(progress, record=replace(progress.record, id=0))
+
+
+keys = st.sampled_from([None, None, "k", "l"])
+notes = st.dictionaries(st.sampled_from("ab"), st.sampled_from([None, "x", "y"]))
 owners = st.sampled_from(["me", "you"])
 operations: st.SearchStrategy[Operation | float] = st.one_of(
     st.sampled_from([1.0, 9.0, 60.0]),  # time passes
-    st.builds(draws_of, st.integers(1, 3), workers, leases),
-    st.builds(draws_of, st.integers(1, 3), workers, leases),
-    st.builds(lambda point: operation("enqueue", point), points),
-    st.builds(lambda point, outcome: operation("add_trial", point, outcome), points, measurements),
+    st.builds(draws_of, st.integers(1, 3), workers, leases, keys),
+    st.builds(draws_of, st.integers(1, 3), workers, leases, keys),
+    st.builds(lambda point, key: operation("enqueue", point, key=key), points, keys),
     st.builds(
-        lambda count, worker, lease_s, owner: operation(
-            "claim_trials", count, worker=worker, lease_s=lease_s, lock_owner=owner, lock_s=30.0
+        lambda point, outcome, key: operation("add_trial", point, outcome, key=key),
+        points,
+        measurements,
+        keys,
+    ),
+    st.builds(
+        lambda entries, key: operation("add_trials", entries, key=key),
+        st.lists(st.builds(NewTrial, points, st.none() | measurements), max_size=3),
+        keys,
+    ),
+    st.builds(
+        lambda count, worker, lease_s, owner, key: operation(
+            "claim_trials", count, worker=worker, lease_s=lease_s, lock_owner=owner, lock_s=30.0, key=key
         ),
         st.integers(0, 3),
         workers,
         leases,
         owners,
+        keys,
     ),
-    st.builds(suggestions_of, owners, st.integers(0, 2), workers, leases),
+    st.builds(suggestions_of, owners, st.integers(0, 2), workers, leases, keys, st.booleans()),
+    st.builds(
+        lambda results, who: operation("tell_all", results, worker=who),
+        st.lists(st.tuples(numbers, measurements), max_size=3),
+        workers,
+    ),
+    st.builds(lambda n, changes: operation("update_trial_metadata", n, changes), numbers, notes),
     st.builds(
         lambda n, outcome, who: operation("tell", n, outcome, worker=who), numbers, measurements, workers
     ),
@@ -151,6 +186,17 @@ operations: st.SearchStrategy[Operation | float] = st.one_of(
     st.builds(lambda owner: operation("release_suggest_lock", owner), owners),
     st.builds(lambda event: operation("get_trials", since_event=event), st.integers(0, 30)),
     st.builds(lambda: operation("count_trials")),
+    st.builds(lambda: progress_of),
+    st.builds(
+        lambda states, worker, after, limit, newest_first: operation(
+            "find_trials", states=states, worker=worker, after=after, limit=limit, newest_first=newest_first
+        ),
+        st.none() | st.sets(st.sampled_from(TrialState)),
+        workers,
+        st.integers(-1, 6),
+        st.integers(0, 4),
+        st.booleans(),
+    ),
 )
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from photinus.storage import MemoryStorage, Storage
 from photinus.testing import StorageContract
-from photinus.testing.storage import ManualClock, claim, create, suggest
+from photinus.testing.storage import ManualClock, claim, create, draw, suggest
 from photinus.trial import Measurement
 
 
@@ -72,6 +72,36 @@ def test_an_interrupt_between_two_steps_of_a_change_breaks_nothing(step):
     assert [trial.number for trial in storage.get_trials(study_id, since_event=last)] == [0, 2]
     assert storage.count_trials(study_id) == (3, 1)
     assert [trial.number for trial in claim(storage, study_id, 5)] == [2]
+
+
+def test_a_request_that_was_interrupted_takes_effect_when_it_is_repeated():
+    """Its key may be noted before its trials are in their places."""
+
+    class Interrupted(list):
+        def __setitem__(self, key, item):
+            raise KeyboardInterrupt
+
+    storage = MemoryStorage()
+    study_id = create(storage).id
+    study = storage._studies[study_id]
+
+    def interrupt(change: Callable[[], object]) -> None:
+        healthy, study.trials = study.trials, Interrupted(study.trials)
+        with pytest.raises(KeyboardInterrupt):
+            change()
+        study.trials = healthy
+
+    interrupt(lambda: storage.enqueue(study_id, {"x": 0.1, "flag": False}, key="k"))
+    interrupt(lambda: draw(storage, study_id, 2, key="k"))
+    assert storage.count_trials(study_id) == (0, 0)
+    storage.enqueue(study_id, {"x": 0.9, "flag": True})  # by somebody else, under the number that was meant
+    queued = storage.enqueue(study_id, {"x": 0.1, "flag": False}, key="k")
+    assert (queued.number, queued.params["x"]) == (1, 0.1)
+    interrupt(lambda: claim(storage, study_id, 2, key="k"))
+    assert [trial.state.value for trial in storage.get_trials(study_id)] == ["queued", "queued"]
+    assert [trial.number for trial in draw(storage, study_id, 3, key="k")] == [0, 1, 2]
+    assert [trial.number for trial in draw(storage, study_id, 3, key="k")] == [0, 1, 2]
+    assert [trial.attempts for trial in storage.get_trials(study_id)] == [1, 1, 1]
 
 
 def test_asking_does_not_slow_down_with_finished_trials():

@@ -39,7 +39,7 @@ def test_every_algorithm_gives_the_same_points_in_every_store(address):
 def test_another_engine_version_is_said_once(storage: Storage, caplog, monkeypatch, algorithm):
     record = create(storage, algorithm=algorithm)
     suggest(storage, record.id, 2)  # by version "1", says the contract
-    monkeypatch.setattr("photinus.local.ENGINE_VERSION", "2")
+    monkeypatch.setattr("photinus.asking.ENGINE_VERSION", "2")
     study = Study(LocalBackend(storage), record)
     with caplog.at_level(logging.WARNING, logger="photinus"):
         study.ask()

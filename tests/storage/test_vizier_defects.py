@@ -121,7 +121,7 @@ def test_a_process_that_died_while_suggesting_does_not_wedge_the_study(
         waits.append(seconds)
         clock.advance(30)
 
-    monkeypatch.setattr("photinus.local.time.sleep", sleep)
+    monkeypatch.setattr("photinus.asking.time.sleep", sleep)
     assert [trial.number for trial in study.ask()] == [0]
     assert len(waits) == 2
 

@@ -6,7 +6,7 @@ It says what it did after each step. So a kill can come exactly between two step
 import sys
 
 import photinus as ph
-from photinus import local
+from photinus import asking
 from photinus.storage import StorageLike
 from photinus.trial import Trial
 
@@ -46,7 +46,7 @@ def tell(study: ph.Study, trial: Trial) -> None:
 def main(address: str) -> None:
     """Go on with the study until it has all its trials."""
     # A process that is killed while it suggests keeps its successor waiting for so long.
-    local.LOCK_TTL_S = 1.0
+    asking.LOCK_TTL_S = 1.0
     study = ph.load_study(STUDY, storage=address)
     while sum(trial.state.is_finished for trial in study.trials) < NUM_TRIALS:
         sys.stdin.readline()

@@ -13,7 +13,7 @@ import steps
 from forks import KILLED
 
 import photinus as ph
-from photinus import local
+from photinus import asking
 from photinus.engine import ENGINE_VERSION
 
 Told = tuple[dict[str, Any], Any, str, Any]
@@ -123,7 +123,7 @@ def test_another_engine_version_is_said(
 ):
     """Once, by the first ask of a process that goes on with what another version began."""
     ph.create_study(steps.SPACE, name="s", storage=address, seed=1, algorithm=algorithm).ask()
-    monkeypatch.setattr(local, "ENGINE_VERSION", "next")
+    monkeypatch.setattr(asking, "ENGINE_VERSION", "next")
     study = ph.load_study("s", storage=address)
     with caplog.at_level(logging.WARNING, logger="photinus"):
         study.ask()

@@ -6,51 +6,18 @@ it is in `lifecycle.py`; this puts the two together.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Protocol, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
+from photinus.record import NewTrial
 from photinus.space import Value
-from photinus.storage import lifecycle
+from photinus.storage import claiming, lifecycle
 from photinus.storage.base import Claim, Draw
+from photinus.storage.claiming import Taker
+from photinus.storage.study_change import NO_CHANGE, ONE_CHANGE, Footprint, StudyChange
 from photinus.trial import Measurement, Suggestion, Trial
 
 Result = TypeVar("Result")
-
-
-class StudyChange(Protocol):
-    """One study inside a transaction, with nobody else changing it meanwhile."""
-
-    name: str
-    now: datetime
-    next_number: int  # of the next new trial
-    next_event: int  # that the next change will be
-    lock: tuple[str, datetime] | None  # who may suggest, and until when; set it to change it
-
-    def find(self, number: int, *, with_reports: bool = True) -> Trial:
-        """The trial of that number, or `UnknownTrial`; its reports may be left out where nobody looks."""
-        ...
-
-    def claimable(self, count: int, worker: str | None) -> list[Trial]:
-        """Open trials by number; ones that a claim of `count` trials would not touch may be left out."""
-        ...
-
-    def put(self, trial: Trial) -> Trial:
-        """Write a new trial, or a changed one over the old, and spend the event."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Footprint:
-    """What a change is expected to spend, so that a store can write its counters ahead."""
-
-    num_events: int = 0
-    num_trials: int = 0
-
-
-NO_CHANGE = Footprint()
-ONE_CHANGE = Footprint(num_events=1)
-ONE_TRIAL = Footprint(num_events=1, num_trials=1)
 
 
 class ChangingStorage(ABC):
@@ -74,14 +41,15 @@ class ChangingStorage(ABC):
         lease_s: float | None = None,
         lock_owner: str | None = None,
         lock_s: float = 0.0,
+        key: str | None = None,
     ) -> Claim:
         """See `Storage.claim_trials`."""
 
         def work(change: StudyChange) -> Claim:
-            trials = _claim(change, count, worker, lease_s)
+            trials = claiming.claim(change, count, Taker(worker, lease_s, key))
             if lock_owner is None or len(trials) == count:
                 return Claim(trials)
-            return Claim(trials, has_lock=_take_lock(change, lock_owner, lock_s))
+            return Claim(trials, has_lock=claiming.take_lock(change, lock_owner, lock_s))
 
         return self._change(study_id, work)
 
@@ -95,13 +63,17 @@ class ChangingStorage(ABC):
         engine_version: str,
         worker: str | None = None,
         lease_s: float | None = None,
+        key: str | None = None,
+        keep_lock: bool = False,
     ) -> list[Trial]:
         """See `Storage.add_suggestions`."""
+        taker = Taker(worker, lease_s, key)
 
         def work(change: StudyChange) -> list[Trial]:
             lifecycle.check_lock(change.lock[0] if change.lock else None, lock_owner, change.name)
-            change.lock = None
-            return _add(change, suggestions, algorithm, engine_version, worker, lease_s)
+            if not keep_lock:
+                change.lock = None
+            return claiming.add_suggestions(change, suggestions, algorithm, engine_version, taker)
 
         count = len(suggestions)
         return self._change(study_id, work, Footprint(num_events=count, num_trials=count))
@@ -116,27 +88,29 @@ class ChangingStorage(ABC):
         engine_version: str,
         worker: str | None = None,
         lease_s: float | None = None,
+        key: str | None = None,
     ) -> list[Trial]:
         """See `Storage.claim_or_draw`."""
+        taker = Taker(worker, lease_s, key)
 
         def work(change: StudyChange) -> list[Trial]:
-            trials = _claim(change, count, worker, lease_s)
+            trials = claiming.claim(change, count, taker)
             num_missing = count - len(trials)
             drawn = draw(change.next_number, num_missing) if num_missing else []
-            return trials + _add(change, drawn, algorithm, engine_version, worker, lease_s)
+            return trials + claiming.add_suggestions(change, drawn, algorithm, engine_version, taker)
 
         return self._change(study_id, work, Footprint(num_events=count, num_trials=count))
 
     def enqueue(
-        self, study_id: int, params: Mapping[str, Value], *, metadata: Mapping[str, str] | None = None
+        self,
+        study_id: int,
+        params: Mapping[str, Value],
+        *,
+        metadata: Mapping[str, str] | None = None,
+        key: str | None = None,
     ) -> Trial:
         """See `Storage.enqueue`."""
-
-        def work(change: StudyChange) -> Trial:
-            number, event = change.next_number, change.next_event
-            return change.put(lifecycle.enqueued(number, params, metadata, now=change.now, event=event))
-
-        return self._change(study_id, work, ONE_TRIAL)
+        return self.add_trials(study_id, [NewTrial(params, None, metadata or {})], key=key)[0]
 
     def add_trial(
         self,
@@ -145,16 +119,20 @@ class ChangingStorage(ABC):
         measurement: Measurement,
         *,
         metadata: Mapping[str, str] | None = None,
+        key: str | None = None,
     ) -> Trial:
         """See `Storage.add_trial`."""
+        return self.add_trials(study_id, [NewTrial(params, measurement, metadata or {})], key=key)[0]
 
-        def work(change: StudyChange) -> Trial:
-            number, event = change.next_number, change.next_event
-            return change.put(
-                lifecycle.added(number, params, measurement, metadata, now=change.now, event=event)
-            )
+    def add_trials(
+        self, study_id: int, entries: Sequence[NewTrial], *, key: str | None = None
+    ) -> list[Trial]:
+        """See `Storage.add_trials`."""
 
-        return self._change(study_id, work, ONE_TRIAL)
+        def work(change: StudyChange) -> list[Trial]:
+            return claiming.add_trials(change, entries, key)
+
+        return self._change(study_id, work, Footprint(num_events=len(entries), num_trials=len(entries)))
 
     def tell(
         self, study_id: int, number: int, measurement: Measurement, *, worker: str | None = None
@@ -170,6 +148,24 @@ class ChangingStorage(ABC):
             )
 
         return self._change(study_id, work, ONE_CHANGE)
+
+    def tell_all(
+        self, study_id: int, results: Sequence[tuple[int, Measurement]], *, worker: str | None = None
+    ) -> list[Trial]:
+        """See `Storage.tell_all`."""
+
+        def work(change: StudyChange) -> list[Trial]:
+            trials = change.find_all([number for number, _ in results])
+            for number, measurement in results:
+                trial = trials[number]
+                if not lifecycle.is_repeated(trial, measurement):
+                    told = lifecycle.told(
+                        trial, measurement, worker=worker, now=change.now, event=change.next_event
+                    )
+                    trials[number] = change.put(told)
+            return [trials[number] for number, _ in results]
+
+        return self._change(study_id, work, Footprint(num_events=len(results)))
 
     def amend(self, study_id: int, number: int, values: Mapping[str, float]) -> Trial:
         """See `Storage.amend`."""
@@ -223,16 +219,28 @@ class ChangingStorage(ABC):
 
         return self._change(study_id, work, ONE_CHANGE)
 
+    def update_trial_metadata(self, study_id: int, number: int, changes: Mapping[str, str | None]) -> Trial:
+        """See `Storage.update_trial_metadata`."""
+
+        def work(change: StudyChange) -> Trial:
+            trial = change.find(number)
+            metadata = lifecycle.noted(trial.metadata, changes)
+            if metadata == trial.metadata:
+                return trial
+            return change.put(replace(trial, metadata=metadata, updated_event=change.next_event))
+
+        return self._change(study_id, work, ONE_CHANGE)
+
     def acquire_suggest_lock(self, study_id: int, owner: str, ttl_s: float) -> bool:
         """See `Storage.acquire_suggest_lock`."""
-        return self._change(study_id, lambda change: _take_lock(change, owner, ttl_s))
+        return self._change(study_id, lambda change: claiming.take_lock(change, owner, ttl_s))
 
     def renew_suggest_lock(self, study_id: int, owner: str, ttl_s: float) -> bool:
         """See `Storage.renew_suggest_lock`."""
 
         def work(change: StudyChange) -> bool:
             is_held = change.lock is not None and change.lock[0] == owner
-            return is_held and _take_lock(change, owner, ttl_s)
+            return is_held and claiming.take_lock(change, owner, ttl_s)
 
         return self._change(study_id, work)
 
@@ -244,52 +252,3 @@ class ChangingStorage(ABC):
                 change.lock = None
 
         self._change(study_id, work)
-
-
-def _claim(change: StudyChange, count: int, worker: str | None, lease_s: float | None) -> list[Trial]:
-    trials = [
-        change.put(lifecycle.expired(trial, event=change.next_event))
-        if lifecycle.has_run_out(trial, change.now)
-        else trial
-        for trial in change.claimable(count, worker)
-    ]
-    return [
-        change.put(
-            lifecycle.handed_out(
-                trial, worker=worker, lease_s=lease_s, now=change.now, event=change.next_event
-            )
-        )
-        for trial in lifecycle.claim_order(trials, worker)[:count]
-    ]
-
-
-def _add(
-    change: StudyChange,
-    suggestions: Sequence[Suggestion],
-    algorithm: str,
-    engine_version: str,
-    worker: str | None,
-    lease_s: float | None,
-) -> list[Trial]:
-    return [
-        change.put(
-            lifecycle.suggested(
-                change.next_number,
-                suggestion,
-                algorithm=algorithm,
-                engine_version=engine_version,
-                worker=worker,
-                lease_s=lease_s,
-                now=change.now,
-                event=change.next_event,
-            )
-        )
-        for suggestion in suggestions
-    ]
-
-
-def _take_lock(change: StudyChange, owner: str, ttl_s: float) -> bool:
-    if change.lock is not None and lifecycle.is_taken(change.lock, owner, change.now):
-        return False
-    change.lock = (owner, change.now + timedelta(seconds=ttl_s))
-    return True

@@ -17,11 +17,11 @@ from photinus.errors import (
     LockLost,
     StudyMismatch,
     UnknownStudy,
+    UnknownToken,
     UnknownTrial,
 )
 from photinus.problem import Problem
-from photinus.record import StudyRecord
-from photinus.space import Value
+from photinus.record import NewTrial, StudyRecord, TokenRecord
 from photinus.trial import Amendment, Measurement, Report, Suggestion, Trial, TrialState
 
 
@@ -55,43 +55,21 @@ def suggested(
     )
 
 
-def enqueued(
-    number: int, params: Mapping[str, Value], metadata: Mapping[str, str] | None, *, now: datetime, event: int
-) -> Trial:
-    """A new trial by the user, waiting to be handed out."""
+def new(number: int, entry: NewTrial, *, now: datetime, event: int) -> Trial:
+    """A new trial by the user: waiting to be handed out, or finished if it was measured elsewhere."""
+    measured = entry.measurement
     return Trial(
         number=number,
-        params=dict(params),
-        state=TrialState.QUEUED,
+        params=dict(entry.params),
+        state=TrialState.QUEUED if measured is None else measured.state,
+        values=None if measured is None else measured.values,
+        message=None if measured is None else measured.message,
         created_at=now,
+        completed_at=None if measured is None else now,
         created_event=event,
+        completed_event=None if measured is None else event,
         updated_event=event,
-        metadata=dict(metadata or {}),
-    )
-
-
-def added(
-    number: int,
-    params: Mapping[str, Value],
-    measurement: Measurement,
-    metadata: Mapping[str, str] | None,
-    *,
-    now: datetime,
-    event: int,
-) -> Trial:
-    """A new trial that was measured elsewhere."""
-    return Trial(
-        number=number,
-        params=dict(params),
-        state=measurement.state,
-        values=measurement.values,
-        message=measurement.message,
-        created_at=now,
-        completed_at=now,
-        created_event=event,
-        completed_event=event,
-        updated_event=event,
-        metadata=dict(metadata or {}),
+        metadata=dict(entry.metadata),
     )
 
 
@@ -210,6 +188,16 @@ def stopping(trial: Trial, *, event: int) -> Trial:
     return replace(trial, state=TrialState.STOPPING, updated_event=event)
 
 
+def last_known_time(trial: Trial) -> datetime | None:
+    """About when a trial from elsewhere changed last."""
+    return trial.completed_at or trial.started_at or trial.created_at
+
+
+def noted(metadata: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Notes after changes to them."""
+    return {name: text for name, text in {**metadata, **changes}.items() if text is not None}
+
+
 def is_taken(lock: tuple[str, datetime], owner: str, now: datetime) -> bool:
     """Whether the suggest lock is someone else's and has not run out."""
     holder, expires_at = lock
@@ -254,6 +242,16 @@ def unknown_trial(name: str, num_trials: int, number: int) -> UnknownTrial:
     return UnknownTrial(f"study {name!r} has {num_trials} trials, numbered from 0, got {number=}")
 
 
+def unknown_token(token_id: str) -> UnknownToken:
+    """The error for a token's id that is not there."""
+    return UnknownToken(f"no token with id {token_id!r} in this store: list them, or create one")
+
+
+def duplicate_token(token: TokenRecord) -> ArgumentError:
+    """The error for a token's id that is taken."""
+    return ArgumentError(f"ids of tokens must be unique in a store, but it has one with id {token.id!r}")
+
+
 def duplicate_study(record: StudyRecord) -> DuplicateStudy:
     """The error for a name that is taken."""
     return DuplicateStudy(
@@ -262,9 +260,9 @@ def duplicate_study(record: StudyRecord) -> DuplicateStudy:
     )
 
 
-def reopened(record: StudyRecord, problem: Problem, algorithm: str, load_if_exists: bool) -> StudyRecord:
+def reopened(record: StudyRecord, problem: Problem, algorithm: str, may_exist: bool) -> StudyRecord:
     """The stored study of a name, if it may be opened under this definition."""
-    if not load_if_exists:
+    if not may_exist:
         raise duplicate_study(record)
     differences = record.differences(problem, algorithm)
     if differences:

@@ -1,88 +1,21 @@
 """Studies in this process's memory: the model of every other store, and the one without a file.
 
-One lock makes each change a transaction: new trials are made first and put in their places last, all of them
-by one assignment. A study's list of trials is the truth. `history` and `unfinished` only say where to look:
-they may name too many trials, never too few. So a KeyboardInterrupt between two steps may waste events, no more.
+One lock makes each change a transaction; `memory_study.py` says how a change comes to be as a whole.
 """
 
+import itertools
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from photinus.problem import Problem
-from photinus.record import StudyRecord, StudyState
+from photinus.record import StudyProgress, StudyRecord, StudyState, TokenRecord
 from photinus.storage import lifecycle
-from photinus.storage.changing import NO_CHANGE, ChangingStorage, Footprint, Result, StudyChange
-from photinus.trial import Trial
-
-NO_TRIAL = -1  # in a history: what this event changed was changed again later
-
-
-@dataclass(slots=True)
-class _Study:
-    """One study and its trials; `trials[number]` is the trial of that number."""
-
-    record: StudyRecord
-    trials: list[Trial] = field(default_factory=list)
-    history: list[int] = field(default_factory=list)  # history[event - 1]: number of the trial it changed
-    unfinished: set[int] = field(default_factory=set)  # numbers of trials without outcome
-    lock: tuple[str, datetime] | None = None  # who may suggest, and until when
-
-    def open_trials(self) -> list[Trial]:
-        """Trials without outcome, by number."""
-        numbers = [number for number in sorted(self.unfinished) if number < len(self.trials)]
-        return [self.trials[number] for number in numbers if not self.trials[number].state.is_finished]
-
-    def find(self, number: int) -> Trial:
-        """The trial of that number."""
-        if not 0 <= number < len(self.trials):
-            raise lifecycle.unknown_trial(self.record.name, len(self.trials), number)
-        return self.trials[number]
-
-
-class _Change:
-    """A `StudyChange`; nothing is in its place until `save`."""
-
-    def __init__(self, study: _Study, now: datetime) -> None:
-        self._study = study
-        self._changed: dict[int, Trial] = {}  # by number
-        self._events: list[int] = []  # number of the trial that each new event changes
-        self.name = study.record.name
-        self.now = now
-        self.next_number = len(study.trials)
-        self.next_event = len(study.history) + 1
-        self.lock = study.lock
-
-    def find(self, number: int, *, with_reports: bool = True) -> Trial:
-        """See `StudyChange.find`."""
-        return self._study.find(number)
-
-    def claimable(self, count: int, worker: str | None) -> list[Trial]:
-        """See `StudyChange.claimable`."""
-        return self._study.open_trials()
-
-    def put(self, trial: Trial) -> Trial:
-        """See `StudyChange.put`."""
-        self._changed[trial.number] = trial
-        self._events.append(trial.number)
-        self.next_number = max(self.next_number, trial.number + 1)
-        self.next_event += 1
-        return trial
-
-    def save(self) -> None:
-        """Put everything in its place."""
-        study = self._study
-        if self._changed:
-            numbers = sorted(self._changed)
-            study.history.extend(self._events)
-            study.unfinished.update(numbers)
-            # From the first changed trial to the last, because one assignment cannot be interrupted.
-            first, end = numbers[0], numbers[-1] + 1
-            section = dict(enumerate(study.trials[first:end], first)) | self._changed
-            study.trials[first:end] = [section[number] for number in range(first, end)]
-            study.unfinished -= {number for number in numbers if self._changed[number].state.is_finished}
-        study.lock = self.lock
+from photinus.storage.changing import ChangingStorage, Result
+from photinus.storage.memory_study import NO_TRIAL, MemoryChange, MemoryStudy
+from photinus.storage.study_change import NO_CHANGE, Footprint, StudyChange
+from photinus.trial import Trial, TrialState
 
 
 class MemoryStorage(ChangingStorage):
@@ -91,7 +24,8 @@ class MemoryStorage(ChangingStorage):
     def __init__(self, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._clock = clock
         self._mutex = threading.RLock()
-        self._studies: dict[int, _Study] = {}
+        self._studies: dict[int, MemoryStudy] = {}
+        self._tokens: dict[str, TokenRecord] = {}
         self._last_id = 0
 
     def __repr__(self) -> str:
@@ -107,11 +41,14 @@ class MemoryStorage(ChangingStorage):
         seed: int,
         metadata: Mapping[str, str] | None = None,
         load_if_exists: bool = False,
+        key: str | None = None,
+        creator: str | None = None,
     ) -> StudyRecord:
         """See `Storage.create_study`."""
         with self._mutex:
             if (stored := self._named(project, name)) is not None:
-                return lifecycle.reopened(stored, problem, algorithm, load_if_exists)
+                may_exist = load_if_exists or stored.is_made_by(key)
+                return lifecycle.reopened(stored.record, problem, algorithm, may_exist)
             record = StudyRecord(
                 id=self._next_id(),
                 project=project,
@@ -123,19 +60,31 @@ class MemoryStorage(ChangingStorage):
                 created_at=self._clock(),
                 metadata=dict(metadata or {}),
             )
-            self._studies[record.id] = _Study(record)
+            self._studies[record.id] = MemoryStudy(record, key=key, creator=creator)
             return record
 
-    def restore_study(self, record: StudyRecord, trials: Sequence[Trial]) -> StudyRecord:
+    def restore_study(
+        self,
+        record: StudyRecord,
+        trials: Sequence[Trial],
+        *,
+        key: str | None = None,
+        creator: str | None = None,
+    ) -> StudyRecord:
         """See `Storage.restore_study`."""
         lifecycle.check_history(trials)
         with self._mutex:
-            if self._named(record.project, record.name) is not None:
+            if (stored := self._named(record.project, record.name)) is not None:
+                if stored.is_made_by(key):
+                    return stored.record
                 raise lifecycle.duplicate_study(record)
-            study = _Study(replace(record, id=self._next_id()), list(trials))
+            study = MemoryStudy(replace(record, id=self._next_id()), list(trials), key=key, creator=creator)
             last = {trial.updated_event: trial.number for trial in trials}
             study.history = [last.get(event, NO_TRIAL) for event in range(1, max(last, default=0) + 1)]
             study.unfinished = {trial.number for trial in trials if not trial.state.is_finished}
+            if trials:
+                newest = max(trials, key=lambda trial: trial.updated_event)
+                study.changed_at = lifecycle.last_known_time(newest)
             self._studies[study.record.id] = study
             return study.record
 
@@ -148,7 +97,7 @@ class MemoryStorage(ChangingStorage):
         """See `Storage.find_study`."""
         with self._mutex:
             if (stored := self._named(project, name)) is not None:
-                return stored
+                return stored.record
         raise lifecycle.unknown_name(project, name)
 
     def list_studies(self, project: str | None = None) -> list[StudyRecord]:
@@ -156,6 +105,23 @@ class MemoryStorage(ChangingStorage):
         with self._mutex:
             records = [study.record for study in self._studies.values()]
         return [record for record in records if project in (None, record.project)]
+
+    def count_studies(self, creator: str) -> int:
+        """See `Storage.count_studies`."""
+        with self._mutex:
+            return sum(study.creator == creator for study in self._studies.values())
+
+    def progress(
+        self, project: str | None = None, *, study_ids: Collection[int] | None = None
+    ) -> list[StudyProgress]:
+        """See `Storage.progress`."""
+        with self._mutex:
+            now, wanted = self._clock(), None if study_ids is None else set(study_ids)
+            return [
+                study.progress(now)
+                for study_id, study in self._studies.items()
+                if project in (None, study.record.project) and (wanted is None or study_id in wanted)
+            ]
 
     def delete_study(self, study_id: int) -> None:
         """See `Storage.delete_study`."""
@@ -168,6 +134,14 @@ class MemoryStorage(ChangingStorage):
         with self._mutex:
             study = self._study(study_id)
             study.record = replace(study.record, state=state)
+            return study.record
+
+    def update_study_metadata(self, study_id: int, changes: Mapping[str, str | None]) -> StudyRecord:
+        """See `Storage.update_study_metadata`."""
+        with self._mutex:
+            study = self._study(study_id)
+            metadata = lifecycle.noted(study.record.metadata, changes)
+            study.record = replace(study.record, metadata=metadata)
             return study.record
 
     def get_trial(self, study_id: int, number: int) -> Trial:
@@ -184,6 +158,30 @@ class MemoryStorage(ChangingStorage):
             numbers = sorted(set(study.history[since_event:]) - {NO_TRIAL})
             return [study.trials[number] for number in numbers if number < len(study.trials)]
 
+    def find_trials(
+        self,
+        study_id: int,
+        *,
+        states: Collection[TrialState] | None = None,
+        worker: str | None = None,
+        after: int = -1,
+        limit: int,
+        newest_first: bool = False,
+    ) -> list[Trial]:
+        """See `Storage.find_trials`."""
+        with self._mutex:
+            trials = list(self._study(study_id).trials)
+        if newest_first:
+            trials = trials[::-1] if after < 0 else trials[:after][::-1]
+        elif after >= 0:
+            trials = trials[after + 1 :]
+        found = (
+            trial
+            for trial in trials
+            if (states is None or trial.state in states) and worker in (None, trial.worker)
+        )
+        return list(itertools.islice(found, limit))
+
     def count_trials(self, study_id: int) -> tuple[int, int]:
         """See `Storage.count_trials`."""
         with self._mutex:
@@ -196,22 +194,54 @@ class MemoryStorage(ChangingStorage):
             trials = self._study(study_id).trials
             return {trial.engine_version for trial in trials if trial.engine_version is not None}
 
+    def add_token(self, token: TokenRecord) -> TokenRecord:
+        """See `Storage.add_token`."""
+        with self._mutex:
+            if token.id in self._tokens:
+                raise lifecycle.duplicate_token(token)
+            self._tokens[token.id] = token
+            return token
+
+    def get_token(self, token_id: str) -> TokenRecord:
+        """See `Storage.get_token`."""
+        with self._mutex:
+            if token_id not in self._tokens:
+                raise lifecycle.unknown_token(token_id)
+            return self._tokens[token_id]
+
+    def list_tokens(self) -> list[TokenRecord]:
+        """See `Storage.list_tokens`."""
+        with self._mutex:
+            return sorted(self._tokens.values(), key=lambda token: (token.created_at, token.id))
+
+    def revoke_token(self, token_id: str) -> TokenRecord:
+        """See `Storage.revoke_token`."""
+        with self._mutex:
+            token = self.get_token(token_id)
+            if token.revoked_at is None:
+                token = self._tokens[token_id] = replace(token, revoked_at=self._clock())
+            return token
+
     def _change(
         self, study_id: int, work: Callable[[StudyChange], Result], expected: Footprint = NO_CHANGE
     ) -> Result:
         with self._mutex:
-            change = _Change(self._study(study_id), self._clock())
+            change = MemoryChange(self._study(study_id), self._clock())
             result = work(change)
             change.save()
             return result
 
-    def _study(self, study_id: int) -> _Study:
+    def _study(self, study_id: int) -> MemoryStudy:
         if study_id not in self._studies:
             raise lifecycle.unknown_study(study_id)
         return self._studies[study_id]
 
-    def _named(self, project: str, name: str) -> StudyRecord | None:
-        matching = (record for record in self.list_studies(project) if record.name == name)
+    def _named(self, project: str, name: str) -> MemoryStudy | None:
+        matching = (
+            study
+            for study in self._studies.values()
+            if (study.record.project, study.record.name) == (project, name)
+        )
         return next(matching, None)
 
     def _next_id(self) -> int:

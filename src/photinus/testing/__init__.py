@@ -9,7 +9,11 @@ class TestMyStorage(StorageContract):
 import pytest
 
 pytest.register_assert_rewrite(
-    "photinus.testing.designer", "photinus.testing.storage", "photinus.testing.study"
+    "photinus.testing.designer",
+    "photinus.testing.storage",
+    "photinus.testing.store_requests",
+    "photinus.testing.store_views",
+    "photinus.testing.study",
 )
 
 from photinus.testing.designer import DesignerContract as DesignerContract  # noqa: E402

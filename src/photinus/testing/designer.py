@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from photinus.problem import Problem
+from photinus.record import NewTrial
 from photinus.space import Categorical, Discrete, Float, Int, Value
 from photinus.storage import lifecycle
 from photinus.trial import Measurement, Suggestion, Trial, TrialState
@@ -47,7 +48,7 @@ def record(outcomes: Iterable[tuple[Mapping[str, Value], Outcome]]) -> list[Tria
     trials = []
     for number, (params, outcome) in enumerate(outcomes):
         if outcome is TrialState.QUEUED:
-            trials.append(lifecycle.enqueued(number, params, None, now=NOW, event=next(events)))
+            trials.append(lifecycle.new(number, NewTrial(params), now=NOW, event=next(events)))
             continue
         trial = lifecycle.suggested(
             number,

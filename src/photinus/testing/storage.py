@@ -1,10 +1,8 @@
 """What every store must do, as tests: subclass `StorageContract` and give it a `make_storage` fixture."""
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import pytest
 
@@ -19,87 +17,25 @@ from photinus.errors import (
     UnknownTrial,
 )
 from photinus.problem import Problem
-from photinus.record import StudyRecord, StudyState
-from photinus.space import Categorical, Float
+from photinus.record import NewTrial, StudyState
+from photinus.space import Float
 from photinus.storage import Storage
+from photinus.testing.store_requests import RequestContract
+from photinus.testing.store_scenes import DONE as DONE
+from photinus.testing.store_scenes import PROBLEM as PROBLEM
+from photinus.testing.store_scenes import MakeStorage as MakeStorage
+from photinus.testing.store_scenes import ManualClock as ManualClock
+from photinus.testing.store_scenes import busy as busy
+from photinus.testing.store_scenes import claim as claim
+from photinus.testing.store_scenes import create as create
+from photinus.testing.store_scenes import draw as draw
+from photinus.testing.store_scenes import run_threads as run_threads
+from photinus.testing.store_scenes import suggest as suggest
+from photinus.testing.store_views import ViewContract
 from photinus.trial import Measurement, Suggestion, Trial, TrialState
 
-PROBLEM = Problem.define({"x": Float(0, 1), "flag": Categorical([False, True])}, {"loss": "minimize"})
-DONE = Measurement.completed({"loss": 1.0})
 
-
-class ManualClock:
-    """A clock that moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.now: datetime = datetime(2030, 1, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        """What time it is."""
-        return self.now
-
-    def advance(self, seconds: float) -> None:
-        """Let time pass."""
-        self.now += timedelta(seconds=seconds)
-
-
-MakeStorage = Callable[[ManualClock], Storage]
-
-
-def create(storage: Storage, name: str = "s", project: str = "default", **changes: object) -> StudyRecord:
-    """A study of the contract's problem."""
-    settings = {"problem": PROBLEM, "algorithm": "random", "seed": 7, **changes}
-    return storage.create_study(project=project, name=name, **settings)  # pyright: ignore[reportArgumentType]
-
-
-def suggest(
-    storage: Storage, study_id: int, count: int = 1, worker: str | None = None, lease_s: float | None = None
-) -> list[Trial]:
-    """New trials, the way a back end stores them."""
-    assert storage.acquire_suggest_lock(study_id, "contract", 60)
-    suggestions = [Suggestion({"x": 0.5, "flag": True}, {"why": index}) for index in range(count)]
-    return storage.add_suggestions(
-        study_id,
-        suggestions,
-        lock_owner="contract",
-        algorithm="random",
-        engine_version="1",
-        worker=worker,
-        lease_s=lease_s,
-    )
-
-
-def claim(storage: Storage, study_id: int, count: int, **settings: Any) -> list[Trial]:
-    """Trials of a claim that leaves the suggest lock alone."""
-    return storage.claim_trials(study_id, count, **settings).trials
-
-
-def draw(storage: Storage, study_id: int, count: int, **settings: Any) -> list[Trial]:
-    """Trials of an algorithm that looks at numbers alone: the number is the reason."""
-
-    def points(first: int, num_new: int) -> list[Suggestion]:
-        return [Suggestion({"x": 0.5, "flag": True}, {"number": first + i}) for i in range(num_new)]
-
-    return storage.claim_or_draw(study_id, count, points, algorithm="random", engine_version="1", **settings)
-
-
-def busy(storage: Storage, study_id: int) -> None:
-    """Trials in every state, with reports and amendments."""
-    suggest(storage, study_id, 6, worker="w", lease_s=60)
-    for step, value in enumerate((1.0, float("inf"), 0.1 + 0.2)):
-        storage.report(study_id, 0, {"loss": value}, step)
-    storage.tell(study_id, 0, DONE)
-    storage.amend(study_id, 0, {"loss": -0.0})
-    storage.amend(study_id, 0, {"loss": 5e-324})
-    storage.tell(study_id, 1, Measurement.infeasible("no"))
-    storage.tell(study_id, 2, Measurement.failed("lost"))
-    storage.request_stop(study_id, 3)
-    storage.release(study_id, 4, worker="w")
-    storage.enqueue(study_id, {"x": 0.1, "flag": False}, metadata={"from": "me"})
-    storage.report(study_id, 5, {"loss": 1e300}, 0)
-
-
-class StorageContract:
+class StorageContract(RequestContract, ViewContract):
     """Tests for every store; time passes only when the test says so."""
 
     @pytest.fixture
@@ -190,6 +126,8 @@ class StorageContract:
             lambda s, n: storage.extend_lease(s, n, worker=None, lease_s=1),
             lambda s, n: storage.release(s, n, worker=None),
             storage.request_stop,
+            lambda s, n: storage.tell_all(s, [(0, DONE), (n, DONE)]),
+            lambda s, n: storage.update_trial_metadata(s, n, {"a": "b"}),
         ]
         by_study: list[Callable[[int], object]] = [
             storage.get_study,
@@ -203,6 +141,10 @@ class StorageContract:
             lambda s: suggest(storage, s),
             lambda s: storage.enqueue(s, {"x": 0.1, "flag": True}),
             lambda s: storage.add_trial(s, {"x": 0.1, "flag": True}, DONE),
+            lambda s: storage.add_trials(s, [NewTrial({"x": 0.1, "flag": True})]),
+            lambda s: storage.tell_all(s, []),
+            lambda s: storage.update_study_metadata(s, {"a": "b"}),
+            lambda s: storage.find_trials(s, limit=1),
             lambda s: storage.acquire_suggest_lock(s, "me", 1),
             lambda s: storage.renew_suggest_lock(s, "me", 1),
             lambda s: storage.release_suggest_lock(s, "me"),
@@ -573,6 +515,9 @@ class StorageContract:
             (0, lambda: storage.amend(study, 0, {"loss": 5.0})),
             (3, lambda: storage.enqueue(study, {"x": 0.1, "flag": False})),
             (4, lambda: storage.add_trial(study, {"x": 0.1, "flag": False}, DONE)),
+            (4, lambda: storage.update_trial_metadata(study, 4, {"note": "odd"})),
+            (2, lambda: storage.tell_all(study, [(2, Measurement.failed("lost"))])),
+            (5, lambda: storage.add_trials(study, [NewTrial({"x": 0.1, "flag": False}, DONE)])),
         ]
         for number, change in changes:
             last = max(trial.updated_event for trial in storage.get_trials(study))
@@ -740,24 +685,3 @@ class StorageContract:
         storage.tell(study, 0, DONE)
         assert before == copy
         assert before.state == TrialState.ACTIVE
-
-
-def run_threads(work: Callable[[], None], count: int) -> None:
-    """Run `work` in several threads at once and pass on the first error."""
-    errors: list[BaseException] = []
-    barrier = threading.Barrier(count)
-
-    def run() -> None:
-        try:
-            barrier.wait()
-            work()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]

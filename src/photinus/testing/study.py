@@ -24,7 +24,7 @@ from photinus.record import StudyState
 from photinus.space import Categorical, Discrete, Float, Int
 from photinus.study import Study
 from photinus.testing.storage import run_threads
-from photinus.trial import TrialState
+from photinus.trial import Measurement, TrialState
 
 SPACE = {
     "lr": Float(1e-5, 1e-1, scale="log"),
@@ -265,6 +265,26 @@ class StudyContract:
             study.tell(trial, **outcome)
         assert study.trials == [trial]
 
+    def test_several_results_count_together_or_not_at_all(self, study: Study) -> None:
+        """In one step, by trial or number; the same again changes nothing."""
+        first, second, third, fourth = study.ask(4)
+        results = [(first, 1.0), (third.number, Measurement.infeasible("hot")), (second, {"value": 2.0})]
+        told = study.tell_all(results)
+        assert [trial.number for trial in told] == [0, 2, 1]
+        assert [trial.state.value for trial in study.trials] == [
+            *("completed", "completed", "infeasible", "active")
+        ]
+        assert study.tell_all(results) == told
+        assert study.tell_all([]) == []
+        before = study.trials
+        with pytest.raises(AlreadyTold, match="trial 0 is completed already"):
+            study.tell_all([(fourth, 1.0), (first, 9.0)])
+        with pytest.raises(UnknownTrial):
+            study.tell_all([(fourth, 1.0), (99, 1.0)])
+        with pytest.raises(ValuesError, match="must be finite"):
+            study.tell_all([(fourth, 1.0), (fourth, float("nan"))])
+        assert study.trials == before
+
     def test_only_trials_of_the_study_can_be_told(self, study: Study, two_goals: Study) -> None:
         """Unknown numbers, other things and other studies' trials are refused."""
         [foreign] = two_goals.ask()
@@ -302,6 +322,38 @@ class StudyContract:
         assert study.best_trial.number == 0
         assert study.trials[1].metadata == {"by": "hand"}
 
+    def test_several_points_are_added_together_or_not_at_all(self, study: Study) -> None:
+        """Measured or not, under numbers in their order."""
+        added = study.add_trials(
+            [
+                {"params": POINT},
+                {"params": POINT, "values": 1.5, "metadata": {"by": "hand"}},
+                {"params": POINT, "infeasible": "hot"},
+                {"params": POINT, "failed": "lost"},
+            ]
+        )
+        assert [trial.number for trial in added] == [0, 1, 2, 3]
+        assert [trial.state.value for trial in added] == ["queued", "completed", "infeasible", "failed"]
+        assert (added[1].metadata, added[2].message) == ({"by": "hand"}, "hot")
+        assert study.trials == added
+        assert study.add_trials([]) == []
+        with pytest.raises(ParameterError, match="'lr' must be a number"):
+            study.add_trials([{"params": POINT}, {"params": {**POINT, "lr": 7}}])
+        assert len(study) == 4
+
+    def test_numbers_are_kept_bit_for_bit(self, study: Study) -> None:
+        """Those that few digits do not tell apart, too."""
+        values = [0.1 + 0.2, 5e-324, -1.7976931348623157e308, 1 / 3, 1e16 + 2]
+        for value in values:
+            study.add_trial({**POINT, "lr": 1 / 300}, value)
+        assert [trial.values for trial in study.trials] == [{"value": value} for value in values]
+        assert {trial.params["lr"] for trial in study.trials} == {1 / 300}
+        [trial] = study.ask()
+        for step, value in enumerate((float("nan"), float("inf"), float("-inf"), 0.1 + 0.2)):
+            trial.report(value, step)
+        reported = [report.values["value"] for report in study.trials[-1].reports]
+        assert repr(reported) == "[nan, inf, -inf, 0.30000000000000004]"
+
     @pytest.mark.parametrize(
         ("change", "message"),
         [
@@ -330,6 +382,7 @@ class StudyContract:
         study.add_trial(POINT, 2.0)
         amended = study.amend(0, 3.0)
         assert amended.amendments[0].old_values == {"value": 1.0}
+        assert study.amend(0, 3.0) == amended  # the same again is no other correction
         assert study.best_trial.number == 1
         [trial] = study.ask()
         with pytest.raises(InvalidState, match="only completed trials can be amended"):

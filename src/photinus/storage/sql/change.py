@@ -1,21 +1,21 @@
 """One study inside a write transaction."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Executable, Update, bindparam, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from photinus.storage import lifecycle
-from photinus.storage.changing import Footprint
 from photinus.storage.sql import reading
 from photinus.storage.sql.models import UtcTime, amendments, reports, studies, trials
 from photinus.storage.sql.rows import FIXED_COLUMNS, amendment_to_row, report_to_row, trial_to_row
+from photinus.storage.study_change import Footprint
 from photinus.trial import Trial
 
-LARGEST = 2**63 - 1  # no database counts further
+MAX_NUMBERS = 500  # in one statement
 
 _COUNTERS = (
     studies.c.name,
@@ -53,12 +53,23 @@ _SAVE_STUDY = (
     .values({name: bindparam(name) for name in ("num_trials", "last_event", "lock_owner", "lock_expires_at")})
 )
 _INSERT_TRIAL = insert(trials)
-_UPDATE_TRIAL = (
-    update(trials)
-    .where(trials.c.study_id == bindparam("this_study"), trials.c.number == bindparam("this_number"))
-    .values({c.name: bindparam(c.name) for c in trials.c if c.name not in FIXED_COLUMNS})
-)
-_UPDATE_ONE_OF_MANY = _UPDATE_TRIAL.prefix_with(reading.LONG_WORDS)
+
+
+def _update_of(columns: Sequence[str]) -> Update:
+    this_trial = (trials.c.study_id == bindparam("this_study"), trials.c.number == bindparam("this_number"))
+    return update(trials).where(*this_trial).values({name: bindparam(name) for name in columns})
+
+
+_CHANGING = [column.name for column in trials.c if column.name not in FIXED_COLUMNS]
+# By whether the trial is handed out, as other changes leave the request's key alone, and whether the study is long.
+_UPDATE_TRIAL = {
+    (is_handed_out, is_long): statement.prefix_with(reading.LONG_WORDS) if is_long else statement
+    for is_handed_out, statement in (
+        (True, _update_of(_CHANGING)),
+        (False, _update_of([name for name in _CHANGING if name != "request_key"])),
+    )
+    for is_long in (True, False)
+}
 _REPORT_KEY = [reports.c.study_id, reports.c.number, reports.c.step]
 _INSERT_REPORT = {
     dialect.name: statement.on_conflict_do_update(
@@ -96,6 +107,8 @@ class SqlChange:
         self._study_id = study_id
         self._found: dict[int, Trial] = {}  # as they were
         self._changed: dict[int, Trial] = {}
+        self._added: dict[int, str | None] = {}  # keys, by number
+        self._handed_out: dict[int, str | None] = {}
         arguments: dict[str, Any] = {"study_id": study_id}
         # Most changes go as expected, and then counting ahead is all there is to write to the study's row.
         counts_ahead = expected.num_events > 0
@@ -117,27 +130,44 @@ class SqlChange:
 
     def find(self, number: int, *, with_reports: bool = True) -> Trial:
         """See `StudyChange.find`."""
-        if not 0 <= number < self._num_old:
-            raise lifecycle.unknown_trial(self.name, self._num_old, number)
-        arguments = {"study_id": self._study_id, "number": number}
+        self._check_number(number)
         statement = reading.ONE_OF_MANY if self._is_long else reading.ONE_TRIAL
-        rows = self._connection.execute(statement, arguments).all()
-        [trial] = reading.read_trials(self._connection, self._study_id, rows, with_reports=with_reports)
-        self._found[number] = trial
+        [trial] = self._read(statement, with_reports=with_reports, number=number)
         return trial
+
+    def find_all(self, numbers: Sequence[int]) -> dict[int, Trial]:
+        """See `StudyChange.find_all`."""
+        for number in numbers:
+            self._check_number(number)
+        statement = reading.SOME_OF_MANY if self._is_long else reading.SOME_TRIALS
+        wanted = sorted(set(numbers))
+        return {
+            trial.number: trial
+            for start in range(0, len(wanted), MAX_NUMBERS)
+            for trial in self._read(statement, numbers=wanted[start : start + MAX_NUMBERS])
+        }
 
     def claimable(self, count: int, worker: str | None) -> list[Trial]:
         """See `StudyChange.claimable`."""
-        arguments = {
-            "study_id": self._study_id,
-            "now": self.now,
-            "worker": worker,
-            "count": min(count, LARGEST),
-        }
-        rows = self._connection.execute(reading.CLAIMABLE, arguments).all()
-        trials = reading.read_trials(self._connection, self._study_id, rows)
-        self._found |= {trial.number: trial for trial in trials}
-        return trials
+        return self._read(reading.CLAIMABLE, now=self.now, worker=worker, count=min(count, reading.LARGEST))
+
+    def added_by(self, key: str) -> list[Trial]:
+        """See `StudyChange.added_by`."""
+        return self._read(reading.BY_ADDING_OF_MANY if self._is_long else reading.BY_ADDING, key=key)
+
+    def handed_out_by(self, key: str) -> list[Trial]:
+        """See `StudyChange.handed_out_by`."""
+        return self._read(reading.BY_REQUEST_OF_MANY if self._is_long else reading.BY_REQUEST, key=key)
+
+    def add(self, trial: Trial, key: str | None) -> Trial:
+        """See `StudyChange.add`."""
+        self._added[trial.number] = key
+        return self.put(trial)
+
+    def hand_out(self, trial: Trial, key: str | None) -> Trial:
+        """See `StudyChange.hand_out`."""
+        self._handed_out[trial.number] = key
+        return self.put(trial)
 
     def put(self, trial: Trial) -> Trial:
         """See `StudyChange.put`."""
@@ -148,13 +178,18 @@ class SqlChange:
 
     def save(self) -> None:
         """Write everything that was put."""
-        rows = [trial_to_row(self._study_id, self._changed[number]) for number in sorted(self._changed)]
+        rows = [self._row(self._changed[number]) for number in sorted(self._changed)]
         new = [row for row in rows if row["number"] >= self._num_old]
-        old = [_as_update(row) for row in rows if row["number"] < self._num_old]
+        old = [row for row in rows if row["number"] < self._num_old]
         if new:
             self._connection.execute(_INSERT_TRIAL, new)
+        for is_handed_out in (True, False):
+            some = [row for row in old if (row["number"] in self._handed_out) == is_handed_out]
+            if some:
+                unchanged = FIXED_COLUMNS if is_handed_out else FIXED_COLUMNS | {"request_key"}
+                updates = [_as_update(row, unchanged) for row in some]
+                self._connection.execute(_UPDATE_TRIAL[is_handed_out, self._is_long], updates)
         if old:
-            self._connection.execute(_UPDATE_ONE_OF_MANY if self._is_long else _UPDATE_TRIAL, old)
             self._save_parts()
         counters = _Counters(self.next_number, self.next_event - 1, self.lock)
         if counters != self._written:
@@ -169,6 +204,24 @@ class SqlChange:
                     "lock_expires_at": expires_at,
                 },
             )
+
+    def _check_number(self, number: int) -> None:
+        if not 0 <= number < self._num_old:
+            raise lifecycle.unknown_trial(self.name, self._num_old, number)
+
+    def _read(self, statement: Executable, *, with_reports: bool = True, **arguments: Any) -> list[Trial]:
+        rows = self._connection.execute(statement, {"study_id": self._study_id, **arguments}).all()
+        trials = reading.read_trials(self._connection, self._study_id, rows, with_reports=with_reports)
+        self._found |= {trial.number: trial for trial in trials}
+        return trials
+
+    def _row(self, trial: Trial) -> dict[str, Any]:
+        """All columns; the keys of an old trial are None where they do not change."""
+        return trial_to_row(self._study_id, trial) | {
+            "added_key": self._added.get(trial.number),
+            "request_key": self._handed_out.get(trial.number),
+            "updated_at": self.now,
+        }
 
     def _save_parts(self) -> None:
         """New reports and amendments: rows of their own, so that the old ones need not be written again."""
@@ -185,6 +238,6 @@ class SqlChange:
                 )
 
 
-def _as_update(row: dict[str, Any]) -> dict[str, Any]:
-    changing = {name: value for name, value in row.items() if name not in FIXED_COLUMNS}
+def _as_update(row: dict[str, Any], unchanged: frozenset[str]) -> dict[str, Any]:
+    changing = {name: value for name, value in row.items() if name not in unchanged}
     return {"this_study": row["study_id"], "this_number": row["number"], **changing}

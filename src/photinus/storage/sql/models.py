@@ -21,6 +21,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    TextClause,
     TypeDecorator,
     UniqueConstraint,
     false,
@@ -30,7 +31,7 @@ from sqlalchemy.types import TypeEngine
 
 from photinus.trial import TrialState
 
-SCHEMA_VERSIONS = ("0001", "0002")  # oldest first, one per file in migrations/versions
+SCHEMA_VERSIONS = ("0001", "0002", "0003")  # oldest first, one per file in migrations/versions
 VERSION_TABLE = "photinus_schema"
 
 
@@ -70,7 +71,15 @@ def listed(states: Iterable[TrialState]) -> str:
 
 UNFINISHED = text("state NOT IN " + listed(state for state in TrialState if state.is_finished))
 
+UNMEASURED = text("state IN " + listed([TrialState.INFEASIBLE, TrialState.FAILED]))
+
 metadata = MetaData()
+
+
+def partial_index(name: str, *columns: str, where: TextClause) -> Index:
+    """An index that costs nothing for rows it is not for."""
+    return Index(name, *columns, sqlite_where=where, postgresql_where=where)
+
 
 studies = Table(
     "photinus_studies",
@@ -88,7 +97,10 @@ studies = Table(
     Column("last_event", BIG, nullable=False),
     Column("lock_owner", Text),
     Column("lock_expires_at", UtcTime),
+    Column("request_key", Text),  # of the request that created it
+    Column("creator", Text),  # id of the token that created it
     UniqueConstraint("project", "name", name="photinus_studies_by_name"),
+    partial_index("photinus_studies_by_creator", "creator", where=text("creator IS NOT NULL")),
     sqlite_autoincrement=True,
 )
 
@@ -117,13 +129,14 @@ trials = Table(
     Column("metadata", Text, nullable=False),
     Column("has_reports", Boolean, nullable=False, server_default=false()),
     Column("has_amendments", Boolean, nullable=False, server_default=false()),
-    Index(
-        "photinus_trials_open",
-        "study_id",
-        "state",
-        "number",
-        sqlite_where=UNFINISHED,
-        postgresql_where=UNFINISHED,
+    Column("added_key", Text),  # of the request that added it
+    Column("request_key", Text),  # of the request that last handed it out
+    Column("updated_at", UtcTime),  # when `updated_event` was
+    partial_index("photinus_trials_open", "study_id", "state", "number", where=UNFINISHED),
+    partial_index("photinus_trials_unmeasured", "study_id", "state", where=UNMEASURED),
+    partial_index("photinus_trials_by_adding", "study_id", "added_key", where=text("added_key IS NOT NULL")),
+    partial_index(
+        "photinus_trials_by_request", "study_id", "request_key", where=text("request_key IS NOT NULL")
     ),
     Index("photinus_trials_changed", "study_id", "updated_event"),
 )
@@ -155,4 +168,17 @@ amendments = Table(
         ["study_id", "number"], ["photinus_trials.study_id", "photinus_trials.number"], ondelete="CASCADE"
     ),
     sqlite_with_rowid=False,
+)
+
+tokens = Table(
+    "photinus_tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("project", Text),
+    Column("secret_hash", Text, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime),
+    Column("revoked_at", UtcTime),
 )

@@ -1,7 +1,7 @@
 """Trials out of the tables, with their reports and amendments."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, Table, bindparam, or_, select, text, union_all
@@ -10,6 +10,8 @@ from photinus.storage.sql.models import UNFINISHED, amendments, listed, reports,
 from photinus.storage.sql.rows import TRIAL_COLUMNS, amendment_from_row, report_from_row, trial_from_row
 from photinus.trial import Amendment, Report, Trial, TrialState
 
+LARGEST = 2**63 - 1  # no database counts further
+
 ONE_TRIAL = select(*TRIAL_COLUMNS).where(
     trials.c.study_id == bindparam("study_id"), trials.c.number == bindparam("number")
 )
@@ -17,6 +19,18 @@ ONE_TRIAL = select(*TRIAL_COLUMNS).where(
 # looks through all trials for the one. Other words make another plan, and these are first said when it is long.
 LONG_STUDY, LONG_WORDS = 1000, "/* of many */"
 ONE_OF_MANY = ONE_TRIAL.prefix_with(LONG_WORDS)
+SOME_TRIALS = select(*TRIAL_COLUMNS).where(
+    trials.c.study_id == bindparam("study_id"), trials.c.number.in_(bindparam("numbers", expanding=True))
+)
+SOME_OF_MANY = SOME_TRIALS.prefix_with(LONG_WORDS)
+BY_ADDING = select(*TRIAL_COLUMNS).where(
+    trials.c.study_id == bindparam("study_id"), trials.c.added_key == bindparam("key")
+)
+BY_ADDING_OF_MANY = BY_ADDING.prefix_with(LONG_WORDS)
+BY_REQUEST = select(*TRIAL_COLUMNS).where(
+    trials.c.study_id == bindparam("study_id"), trials.c.request_key == bindparam("key")
+)
+BY_REQUEST_OF_MANY = BY_REQUEST.prefix_with(LONG_WORDS)
 ALL_TRIALS = (
     select(*TRIAL_COLUMNS).where(trials.c.study_id == bindparam("study_id")).order_by(trials.c.number)
 )
@@ -58,6 +72,26 @@ def _parts_of(table: Table, order: str) -> Select[Any]:
 CLAIMABLE = union_all(_OTHERS, select(_QUEUED))
 REPORTS = _parts_of(reports, "step")
 AMENDMENTS = _parts_of(amendments, "event")
+
+
+def page(
+    states: Collection[TrialState] | None, worker: str | None, after: int, limit: int, newest_first: bool
+) -> Select[Any]:
+    """Some trials of a study in the order of their numbers; see `Storage.find_trials`."""
+    statement = select(*TRIAL_COLUMNS).where(trials.c.study_id == bindparam("study_id"))
+    if states is not None:
+        statement = statement.where(trials.c.state.in_(sorted(state.value for state in states)))
+        if not any(state.is_finished for state in states):
+            statement = statement.where(UNFINISHED)  # for which there is an index
+    if worker is not None:
+        statement = statement.where(trials.c.worker == worker)
+    if not newest_first:
+        statement = statement.where(trials.c.number > min(after, LARGEST)).order_by(trials.c.number)
+    else:
+        if after >= 0:
+            statement = statement.where(trials.c.number < min(after, LARGEST))
+        statement = statement.order_by(trials.c.number.desc())
+    return statement.limit(min(limit, LARGEST))
 
 
 def read_trials(

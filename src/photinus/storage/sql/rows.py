@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from photinus.problem import Problem
-from photinus.record import StudyRecord, StudyState
+from photinus.record import Role, StudyRecord, StudyState, TokenRecord
 from photinus.storage.sql.models import studies, trials
 from photinus.trial import Amendment, Report, Trial, TrialState, values_from_json, values_to_json
 
@@ -15,7 +15,8 @@ RECORD_COLUMNS = tuple(
     studies.c[name]
     for name in ("id", "project", "name", "problem", "algorithm", "seed", "state", "created_at", "metadata")
 )
-TRIAL_COLUMNS = tuple(column for column in trials.c if column.name != "study_id")
+BESIDE_TRIALS = frozenset(["study_id", "added_key", "request_key", "updated_at"])  # of trials' rows
+TRIAL_COLUMNS = tuple(column for column in trials.c if column.name not in BESIDE_TRIALS)
 FIXED_COLUMNS = frozenset(  # of a trial: they never change after it was created
     [
         "study_id",
@@ -26,7 +27,7 @@ FIXED_COLUMNS = frozenset(  # of a trial: they never change after it was created
         "reason",
         "algorithm",
         "engine_version",
-        "metadata",
+        "added_key",
     ]
 )
 
@@ -66,7 +67,7 @@ def record_from_row(row: Row[Any]) -> StudyRecord:
 
 
 def trial_to_row(study_id: int, trial: Trial) -> dict[str, Any]:
-    """All columns of a trial."""
+    """All columns of a trial itself."""
     return {
         "study_id": study_id,
         "number": trial.number,
@@ -152,3 +153,22 @@ def amendment_to_row(study_id: int, number: int, amendment: Amendment) -> dict[s
 def amendment_from_row(row: Row[Any]) -> Amendment:
     """From all columns."""
     return Amendment(json.loads(row.old_values), json.loads(row.new_values), row.at, row.event)
+
+
+def token_to_row(token: TokenRecord) -> dict[str, Any]:
+    """All columns of a token."""
+    return {
+        "id": token.id,
+        "name": token.name,
+        "role": Role(token.role).value,
+        "project": token.project,
+        "secret_hash": token.secret_hash,
+        "created_at": token.created_at,
+        "expires_at": token.expires_at,
+        "revoked_at": token.revoked_at,
+    }
+
+
+def token_from_row(row: Row[Any]) -> TokenRecord:
+    """From all columns."""
+    return TokenRecord(**{**row._mapping, "role": Role(row.role)})

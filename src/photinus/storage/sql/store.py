@@ -1,43 +1,25 @@
 """`SqlStorage`: the store in a database."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from photinus.problem import Problem
-from photinus.record import StudyRecord, StudyState
+from photinus.record import StudyProgress, StudyRecord, StudyState, TokenRecord
 from photinus.storage import lifecycle
-from photinus.storage.changing import NO_CHANGE, ChangingStorage, Footprint, Result, StudyChange
-from photinus.storage.sql import reading
-from photinus.storage.sql.change import LARGEST, SqlChange
+from photinus.storage.changing import ChangingStorage, Result
+from photinus.storage.sql import reading, study_rows, tokens
+from photinus.storage.sql.change import SqlChange
 from photinus.storage.sql.connecting import Database
-from photinus.storage.sql.models import UNFINISHED, amendments, reports, studies, trials
-from photinus.storage.sql.rows import (
-    RECORD_COLUMNS,
-    amendment_to_row,
-    record_from_row,
-    record_to_row,
-    report_to_row,
-    trial_to_row,
-)
+from photinus.storage.sql.models import studies, trials
+from photinus.storage.sql.progress import read_progress
+from photinus.storage.sql.rows import RECORD_COLUMNS, record_from_row
 from photinus.storage.sql.schema import ensure_schema
-from photinus.trial import Trial
+from photinus.storage.study_change import NO_CHANGE, Footprint, StudyChange
+from photinus.trial import Trial, TrialState
 
-_BY_ID = select(*RECORD_COLUMNS).where(studies.c.id == bindparam("study_id"))
-_BY_NAME = select(*RECORD_COLUMNS).where(
-    studies.c.project == bindparam("in_project"), studies.c.name == bindparam("of_name")
-)
 _ALL_STUDIES = select(*RECORD_COLUMNS).order_by(studies.c.id)
-_NUM_OPEN = (
-    select(func.count())
-    .select_from(trials)
-    .where(trials.c.study_id == bindparam("study_id"), UNFINISHED)
-    .scalar_subquery()
-)
-_COUNTS = select(studies.c.num_trials, _NUM_OPEN).where(studies.c.id == bindparam("study_id"))
 _ENGINES = (
     select(trials.c.engine_version)
     .distinct()
@@ -83,65 +65,95 @@ class SqlStorage(ChangingStorage):
         seed: int,
         metadata: Mapping[str, str] | None = None,
         load_if_exists: bool = False,
+        key: str | None = None,
+        creator: str | None = None,
     ) -> StudyRecord:
         """See `Storage.create_study`."""
 
         def work(connection: Connection) -> StudyRecord:
-            stored = _find(connection, project, name)
-            if stored is not None:
-                return lifecycle.reopened(stored, problem, algorithm, load_if_exists)
-            record = StudyRecord(
-                id=0,
-                project=project,
-                name=name,
-                problem=problem,
-                algorithm=algorithm,
-                seed=seed,
-                state=StudyState.ACTIVE,
-                created_at=self._now(connection),
-                metadata=dict(metadata or {}),
-            )
-            study_id = _insert(connection, record)
-            if study_id is not None:
-                return _get(connection, study_id)
-            return lifecycle.reopened(_find_winner(connection, record), problem, algorithm, load_if_exists)
+            stored = study_rows.find(connection, project, name)
+            if stored is None:
+                record = StudyRecord(
+                    id=0,
+                    project=project,
+                    name=name,
+                    problem=problem,
+                    algorithm=algorithm,
+                    seed=seed,
+                    state=StudyState.ACTIVE,
+                    created_at=self._now(connection),
+                    metadata=dict(metadata or {}),
+                )
+                study_id = study_rows.insert(connection, record, key=key, creator=creator)
+                if study_id is not None:
+                    return study_rows.get(connection, study_id)
+                stored = study_rows.find_winner(connection, record)
+            may_exist = load_if_exists or stored.is_made_by(key)
+            return lifecycle.reopened(stored.record, problem, algorithm, may_exist)
 
         return self._database.write(work)
 
-    def restore_study(self, record: StudyRecord, trials: Sequence[Trial]) -> StudyRecord:
+    def restore_study(
+        self,
+        record: StudyRecord,
+        trials: Sequence[Trial],
+        *,
+        key: str | None = None,
+        creator: str | None = None,
+    ) -> StudyRecord:
         """See `Storage.restore_study`."""
         lifecycle.check_history(trials)
 
         def work(connection: Connection) -> StudyRecord:
-            study_id = _insert(
+            study_id = study_rows.insert(
                 connection,
                 record,
+                key=key,
+                creator=creator,
                 num_trials=len(trials),
                 last_event=max((trial.updated_event for trial in trials), default=0),
             )
             if study_id is None:
+                stored = study_rows.find_winner(connection, record)
+                if stored.is_made_by(key):
+                    return stored.record
                 raise lifecycle.duplicate_study(record)
-            _insert_trials(connection, study_id, trials)
-            return _get(connection, study_id)
+            study_rows.insert_trials(connection, study_id, trials)
+            return study_rows.get(connection, study_id)
 
         return self._database.write(work)
 
     def get_study(self, study_id: int) -> StudyRecord:
         """See `Storage.get_study`."""
-        return self._database.read(lambda connection: _get(connection, study_id))
+        return self._database.read(lambda connection: study_rows.get(connection, study_id))
 
     def find_study(self, project: str, name: str) -> StudyRecord:
         """See `Storage.find_study`."""
-        stored = self._database.read(lambda connection: _find(connection, project, name))
+        stored = self._database.read(lambda connection: study_rows.find(connection, project, name))
         if stored is None:
             raise lifecycle.unknown_name(project, name)
-        return stored
+        return stored.record
 
     def list_studies(self, project: str | None = None) -> list[StudyRecord]:
         """See `Storage.list_studies`."""
         statement = _ALL_STUDIES if project is None else _ALL_STUDIES.where(studies.c.project == project)
         rows = self._database.read(lambda connection: connection.execute(statement).all())
         return [record_from_row(row) for row in rows]
+
+    def count_studies(self, creator: str) -> int:
+        """See `Storage.count_studies`."""
+        arguments = {"of_creator": creator}
+        return self._database.read(
+            lambda connection: connection.execute(study_rows.BY_CREATOR, arguments).scalar_one()
+        )
+
+    def progress(
+        self, project: str | None = None, *, study_ids: Collection[int] | None = None
+    ) -> list[StudyProgress]:
+        """See `Storage.progress`."""
+        return self._database.read(
+            lambda connection: read_progress(connection, self._now(connection), project, study_ids)
+        )
 
     def delete_study(self, study_id: int) -> None:
         """See `Storage.delete_study`."""
@@ -157,19 +169,28 @@ class SqlStorage(ChangingStorage):
 
         def work(connection: Connection) -> StudyRecord:
             connection.execute(update(studies).where(studies.c.id == study_id).values(state=state.value))
-            return _get(connection, study_id)
+            return study_rows.get(connection, study_id)
 
         return self._database.write(work)
+
+    def update_study_metadata(self, study_id: int, changes: Mapping[str, str | None]) -> StudyRecord:
+        """See `Storage.update_study_metadata`."""
+        return self._database.write(
+            lambda connection: study_rows.update_metadata(connection, study_id, changes)
+        )
 
     def get_trial(self, study_id: int, number: int) -> Trial:
         """See `Storage.get_trial`."""
 
         def work(connection: Connection) -> Trial:
-            found = _is_countable(number)
+            found = study_rows.is_countable(number)
             arguments = {"study_id": study_id, "number": number if found else -1}
             rows = connection.execute(reading.ONE_TRIAL, arguments).all()
             if not rows:
-                record, num_trials = _get(connection, study_id), _counts(connection, study_id)[0]
+                record, num_trials = (
+                    study_rows.get(connection, study_id),
+                    study_rows.counts(connection, study_id)[0],
+                )
                 raise lifecycle.unknown_trial(record.name, num_trials, number)
             return reading.read_trials(connection, study_id, rows)[0]
 
@@ -183,14 +204,36 @@ class SqlStorage(ChangingStorage):
         def work(connection: Connection) -> list[Trial]:
             rows = connection.execute(statement, arguments).all()
             if not rows:
-                _counts(connection, study_id)  # raises if there is no such study
+                study_rows.counts(connection, study_id)  # raises if there is no such study
             return reading.read_trials(connection, study_id, rows)
+
+        return self._database.read(work)
+
+    def find_trials(
+        self,
+        study_id: int,
+        *,
+        states: Collection[TrialState] | None = None,
+        worker: str | None = None,
+        after: int = -1,
+        limit: int,
+        newest_first: bool = False,
+    ) -> list[Trial]:
+        """See `Storage.find_trials`."""
+        statement = reading.page(states, worker, after, limit, newest_first)
+
+        def work(connection: Connection) -> list[Trial]:
+            rows = connection.execute(statement, {"study_id": study_id}).all()
+            if not rows:
+                study_rows.counts(connection, study_id)
+            found = reading.read_trials(connection, study_id, rows)
+            return found[::-1] if newest_first else found
 
         return self._database.read(work)
 
     def count_trials(self, study_id: int) -> tuple[int, int]:
         """See `Storage.count_trials`."""
-        return self._database.read(lambda connection: _counts(connection, study_id))
+        return self._database.read(lambda connection: study_rows.counts(connection, study_id))
 
     def engine_versions(self, study_id: int) -> set[str]:
         """See `Storage.engine_versions`."""
@@ -198,10 +241,28 @@ class SqlStorage(ChangingStorage):
         def work(connection: Connection) -> set[str]:
             versions = set(connection.execute(_ENGINES, {"study_id": study_id}).scalars())
             if not versions:
-                _counts(connection, study_id)
+                study_rows.counts(connection, study_id)
             return versions
 
         return self._database.read(work)
+
+    def add_token(self, token: TokenRecord) -> TokenRecord:
+        """See `Storage.add_token`."""
+        return self._database.write(lambda connection: tokens.add(connection, token))
+
+    def get_token(self, token_id: str) -> TokenRecord:
+        """See `Storage.get_token`."""
+        return self._database.read(lambda connection: tokens.get(connection, token_id))
+
+    def list_tokens(self) -> list[TokenRecord]:
+        """See `Storage.list_tokens`."""
+        return self._database.read(tokens.get_all)
+
+    def revoke_token(self, token_id: str) -> TokenRecord:
+        """See `Storage.revoke_token`."""
+        return self._database.write(
+            lambda connection: tokens.revoke(connection, token_id, self._now(connection))
+        )
 
     def _change(
         self, study_id: int, work: Callable[[StudyChange], Result], expected: Footprint = NO_CHANGE
@@ -222,56 +283,3 @@ class SqlStorage(ChangingStorage):
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
-
-
-def _get(connection: Connection, study_id: int) -> StudyRecord:
-    row = connection.execute(_BY_ID, {"study_id": study_id}).one_or_none()
-    if row is None:
-        raise lifecycle.unknown_study(study_id)
-    return record_from_row(row)
-
-
-def _find(connection: Connection, project: str, name: str) -> StudyRecord | None:
-    row = connection.execute(_BY_NAME, {"in_project": project, "of_name": name}).one_or_none()
-    return None if row is None else record_from_row(row)
-
-
-def _find_winner(connection: Connection, record: StudyRecord) -> StudyRecord:
-    """The study that another process created a moment earlier."""
-    stored = _find(connection, record.project, record.name)
-    if stored is None:  # and deleted right after
-        raise lifecycle.duplicate_study(record)
-    return stored
-
-
-def _insert(
-    connection: Connection, record: StudyRecord, *, num_trials: int = 0, last_event: int = 0
-) -> int | None:
-    """Insert a study and give its id; None if the name is taken."""
-    dialect: Any = sqlite if connection.dialect.name == "sqlite" else postgresql
-    row = record_to_row(record) | {"num_trials": num_trials, "last_event": last_event}
-    statement = dialect.insert(studies).values(row).on_conflict_do_nothing().returning(studies.c.id)
-    return connection.execute(statement).scalar_one_or_none()
-
-
-def _insert_trials(connection: Connection, study_id: int, complete: Sequence[Trial]) -> None:
-    rows = {
-        trials: [trial_to_row(study_id, trial) for trial in complete],
-        reports: [report_to_row(study_id, t.number, report) for t in complete for report in t.reports],
-        amendments: [amendment_to_row(study_id, t.number, entry) for t in complete for entry in t.amendments],
-    }
-    for table, content in rows.items():
-        if content:
-            connection.execute(table.insert(), content)
-
-
-def _counts(connection: Connection, study_id: int) -> tuple[int, int]:
-    row = connection.execute(_COUNTS, {"study_id": study_id}).one_or_none()
-    if row is None:
-        raise lifecycle.unknown_study(study_id)
-    num_trials, num_open = row
-    return num_trials, num_trials - num_open
-
-
-def _is_countable(number: int) -> bool:
-    return 0 <= number <= LARGEST
