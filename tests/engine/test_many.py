@@ -134,6 +134,36 @@ def test_several_picks_go_on_exploring():
         assert_equally_good(case, found[0], alone[0])
 
 
+def test_every_study_may_have_a_count_of_its_own():
+    studies = [STUDIES[0], (PAIR, [], 5), STUDIES[3]]
+    found = many.suggest_many(studies, [1, 2, 3], preset=CALM)
+    assert [[s.reason["method"] for s in each] for each in found] == [
+        ["ucb"],
+        ["centre", "quasi_random"],
+        ["ucb", "pure_exploration", "pure_exploration"],
+    ]
+    for case, [first, *_] in zip(studies, found, strict=True):
+        [alone] = gp_bandit.suggest(*case[:2], 1, case[2], preset=CALM)
+        assert_equally_good(case, first, alone)
+
+
+def test_counts_must_be_as_many_as_studies():
+    with pytest.raises(ValueError, match="one for each of 4 studies"):
+        many.suggest_many(STUDIES, [1, 1])
+
+
+def test_groups_of_several_sizes_share_one_program(together):
+    """Traffic decides how many studies wait together, and must not decide how often the compiler runs."""
+    program = many.pick_program(0, CALM.settings)
+    many.suggest_many(STUDIES[:2], preset=CALM)
+    compiled = dict(program._compiled)
+    for case, [found], [alone] in zip(
+        STUDIES[:3], many.suggest_many(STUDIES[:3], preset=CALM), together, strict=False
+    ):
+        assert_equally_good(case, found, alone)
+    assert program._compiled == compiled
+
+
 def test_a_large_group_is_cut_into_pieces(monkeypatch, together):
     monkeypatch.setattr(many, "MAX_STUDIES", 2)
     sizes = []

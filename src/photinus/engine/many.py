@@ -21,21 +21,29 @@ from photinus.problem import Problem
 from photinus.trial import Suggestion, Trial
 
 MAX_STUDIES = 512  # ours: studies in one call; a larger group is cut into equal pieces
+# Ours: a program serves one number of studies, so groups are filled up to one of these.
+WIDTHS = (1, 4, 16, 64, 256, MAX_STUDIES)
 
 
 def suggest_many(
     studies: Sequence[tuple[Problem, Sequence[Trial], int]],
-    count: int = 1,
+    count: int | Sequence[int] = 1,
     *,
     preset: Preset = PAPER,
     device: str = "cpu",
 ) -> list[list[Suggestion]]:
-    """Suggest `count` points for each (problem, trials, seed), in the order given."""
+    """Suggest `count` points for each (problem, trials, seed), in the order given.
+
+    With a count of its own for each study, those of one shape and count go together.
+    """
+    counts = [count] * len(studies) if isinstance(count, int) else list(count)
+    if len(counts) != len(studies):
+        raise ValueError(f"`count` must be one number or one for each of {len(studies)} studies, got {count}")
     snapshots = [Snapshot(problem, trials, seed, preset) for problem, trials, seed in studies]
-    suggestions = [snapshot.take_seeds(count) for snapshot in snapshots]
+    suggestions = [s.take_seeds(n) for s, n in zip(snapshots, counts, strict=True)]
     groups: dict[tuple[Hashable, int, int], list[int]] = defaultdict(list)
     for i, snapshot in enumerate(snapshots):
-        num_picks = count - len(suggestions[i])
+        num_picks = counts[i] - len(suggestions[i])
         if num_picks:
             size = padded_size(snapshot.num_rows + num_picks)
             groups[(shape(snapshot), size, num_picks)].append(i)
@@ -53,7 +61,7 @@ def _suggest_alike(
     """Fit and pick for studies of one shape."""
     fit, pick = fit_program(), pick_program(snapshots[0].max_categories, snapshots[0].preset.settings)
     fit_arguments = [(s.key(gp_bandit.FIT), s.observations(size)) for s in snapshots]
-    models = unstack(fit(*stack(fit_arguments), device=device), len(snapshots))
+    models = unstack(fit(*stack(filled(fit_arguments)), device=device), len(snapshots))
     suggestions: list[list[Suggestion]] = [[] for _ in snapshots]
     for _ in range(num_picks):
         explores = [s.explores() for s in snapshots]
@@ -61,7 +69,7 @@ def _suggest_alike(
             gp_bandit.pick_arguments(s, model, e, size)
             for s, model, e in zip(snapshots, models, explores, strict=True)
         ]
-        found = unstack(pick(*stack(arguments), device=device), len(snapshots))
+        found = unstack(pick(*stack(filled(arguments)), device=device), len(snapshots))
         for i, s in enumerate(snapshots):
             suggestions[i].append(gp_bandit.accept(s, models[i], found[i], explores[i]))
     return suggestions
@@ -84,6 +92,12 @@ def pick_program(max_categories: int, settings: Any) -> Program:
     """Search of studies side by side."""
     one = functools.partial(gp_bandit.pick_arrays, max_categories=max_categories, settings=settings)
     return Program("pick_many", jax.vmap(one), (max_categories, settings))
+
+
+def filled(arguments: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Arguments of so many studies that there is a program for them: the first once more, and not looked at."""
+    width = next(width for width in (*WIDTHS, len(arguments)) if width >= len(arguments))
+    return arguments + arguments[:1] * (width - len(arguments))
 
 
 def stack(arguments: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
