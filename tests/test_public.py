@@ -22,6 +22,7 @@ NAMES = [
     "Suggestion",
     "Trial",
     "TrialState",
+    "connect",
     "create_study",
     "load_study",
     "minimize",
@@ -41,7 +42,8 @@ def run(code):
 def test_importing_brings_neither_jax_nor_other_heavy_packages():
     run("""
 import sys, photinus
-heavy = {"jax", "scipy", "pandas", "rich", "loky", "cloudpickle", "sklearn", "plotly"} & set(sys.modules)
+heavy = {"jax", "scipy", "pandas", "rich", "loky", "cloudpickle", "sklearn", "plotly", "sqlalchemy", "httpx"}
+heavy &= set(sys.modules)
 assert not heavy, heavy
 """)
 

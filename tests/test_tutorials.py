@@ -1,9 +1,13 @@
 """Whoever follows a tutorial or a how-to page gets what it says."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pages import ROOT, read_blocks, run_page
+from serving import served
+
+from photinus.service import Settings
 
 PAGES = sorted(
     page
@@ -13,10 +17,17 @@ PAGES = sorted(
 )
 LONG = ("simulation-on-several-cores.md",)  # starts many processes and a server
 POSTGRESQL = "postgresql://me@db.example.org/studies"  # how pages call a server
+SERVER = "http://photinus.example.org:8000"  # how pages call one of ours
 
 
 def short_name(page: Path) -> str:
     return str(page.relative_to(ROOT / "docs"))
+
+
+@pytest.fixture
+def server_url() -> Iterator[str]:
+    with served(Settings(storage="memory", tokens_required=False)) as url:
+        yield url
 
 
 @pytest.mark.parametrize(
@@ -26,6 +37,8 @@ def short_name(page: Path) -> str:
 )
 def test_the_page_does_what_it_says(page: Path, tmp_path: Path, request: pytest.FixtureRequest):
     replacements = {}
+    if SERVER in page.read_text(encoding="utf-8"):
+        replacements[SERVER] = request.getfixturevalue("server_url")
     if POSTGRESQL in page.read_text(encoding="utf-8"):
         replacements[POSTGRESQL] = request.getfixturevalue("postgresql")
     assert run_page(page, tmp_path, replacements) > 0

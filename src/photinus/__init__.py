@@ -1,5 +1,6 @@
 """Photinus: black-box optimisation with Gaussian processes. Importing it imports no JAX."""
 
+from photinus.client import connect as connect
 from photinus.errors import AlreadyTold as AlreadyTold
 from photinus.errors import PhotinusError as PhotinusError
 from photinus.local import create_study as create_study

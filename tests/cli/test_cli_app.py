@@ -16,11 +16,13 @@ COMMANDS = sorted(command.name or "" for command in app.registered_commands)
 
 
 def test_the_commands_are_these():
-    expected = "amend ask create delete demo enqueue export import report show studies tell trials tune"
+    expected = "amend ask create delete demo enqueue export import report serve show studies tell trials tune"
     assert " ".join(COMMANDS) == expected
 
 
-@pytest.mark.parametrize("words", [["--help"], ["tune", "--help"], ["storage", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["tune", "--help"], ["storage", "--help"], ["serve", "--help"], ["token", "--help"]]
+)
 def test_help_brings_no_heavy_package(words):
     program = f"""
 import sys
@@ -30,7 +32,9 @@ try:
     main()
 except SystemExit as end:
     assert end.code == 0, end.code
-heavy = {{"jax", "scipy", "pandas", "plotly", "sqlalchemy", "alembic", "loky", "sklearn"}} & set(sys.modules)
+heavy = {{"jax", "scipy", "pandas", "plotly", "sqlalchemy", "alembic", "loky", "sklearn"}}
+heavy |= {{"fastapi", "httpx", "starlette", "uvicorn"}}
+heavy &= set(sys.modules)
 sys.exit(str(heavy) if heavy else 0)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)

@@ -9,25 +9,27 @@ from typing import Annotated, Any
 
 import typer
 
+from photinus.arguments import check_name
 from photinus.cli.options import (
     JsonOption,
     Place,
     ProjectOption,
     StorageOption,
     StudyArgument,
-    open_study,
+    UrlOption,
+    open_place,
     output_file,
 )
 from photinus.cli.output import note, plain_json, print_facts, print_json, print_line, printable, short_values
 from photinus.errors import ArgumentError, InvalidState, PhotinusError, UnknownTrial
 from photinus.problem import Problem
-from photinus.record import DEFAULT_PROJECT
+from photinus.record import NewTrial, StudyRecord
 from photinus.sheets import read_rows, write_batch
 from photinus.space import Value
 from photinus.storage import lifecycle
 from photinus.study import Study
 from photinus.texts import number_from_text, value_from_text, value_to_text
-from photinus.trial import Measurement, Trial, TrialState
+from photinus.trial import Measurement, Trial
 
 WorkerOption = Annotated[str | None, typer.Option(metavar="NAME", help="Who works on it.")]
 
@@ -49,7 +51,8 @@ def ask(
     to: Annotated[BatchFormat | None, typer.Option("--to", help="Write a batch in this format.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     storage: StorageOption = None,
-    project: ProjectOption = DEFAULT_PROJECT,
+    url: UrlOption = None,
+    project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask for trials to run. `--to csv` writes a batch with columns for the results, for `tell --from`."""
@@ -61,7 +64,7 @@ def ask(
         )
     if output is not None and not output.parent.is_dir():  # or the trials would be handed out in vain
         raise ArgumentError(f"the folder of {str(output)!r} must exist: make it first")
-    study = open_study(Place(storage, project), name)
+    study = open_place(storage, url, project).open_study(name)
     trials = study.ask(count, worker=worker, lease=lease)
     batch = _batch(study, trials, to)
     if output is not None:
@@ -104,24 +107,28 @@ def tell(
     ] = None,
     worker: WorkerOption = None,
     storage: StorageOption = None,
-    project: ProjectOption = DEFAULT_PROJECT,
+    url: UrlOption = None,
+    project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Tell the outcome of a trial, or of a whole batch from a CSV file."""
     if (number is None) == (from_file is None):
         raise ArgumentError("either a trial's number or --from FILE.CSV must be given")
-    study = open_study(Place(storage, project), name)
+    place = open_place(storage, url, project)
+    record = place.find_study(name)
     if from_file is not None:
         if values or infeasible is not None or failed is not None:
             raise ArgumentError(
                 "with --from every result is in the file: leave values, --infeasible and --failed out"
             )
-        told = _tell_rows(study, from_file, worker)
+        told = _tell_rows(place, record, from_file, worker)
         print_json([trial.to_dict() for trial in told]) if as_json else _print_told(told)
         return
     assert number is not None
-    measured = _parse_values(study.problem, values) if values else None
-    trial = study.tell(number, measured, infeasible=infeasible, failed=failed, worker=worker)
+    measured = _parse_values(record.problem, values) if values else None
+    trial = Study(place.backend, record).tell(
+        number, measured, infeasible=infeasible, failed=failed, worker=worker
+    )
     print_json(trial.to_dict()) if as_json else _print_told([trial])
 
 
@@ -132,11 +139,12 @@ def amend(
         list[str], typer.Argument(metavar="VALUE...", help="A number, or OBJECTIVE=NUMBER for each.")
     ],
     storage: StorageOption = None,
-    project: ProjectOption = DEFAULT_PROJECT,
+    url: UrlOption = None,
+    project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Correct the values of a completed trial; the old ones stay on record."""
-    study = open_study(Place(storage, project), name)
+    study = open_place(storage, url, project).open_study(name)
     trial = study.amend(number, _parse_values(study.problem, values))
     print_json(trial.to_dict()) if as_json else _print_told([trial])
 
@@ -150,18 +158,20 @@ def enqueue(
         Path | None, typer.Option("--from", metavar="FILE.CSV", help="Many points: a column per parameter.")
     ] = None,
     storage: StorageOption = None,
-    project: ProjectOption = DEFAULT_PROJECT,
+    url: UrlOption = None,
+    project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Have a point of your own tried next, or many from a CSV file."""
     if bool(params) == (from_file is not None):
         raise ArgumentError("either a value for every parameter or --from FILE.CSV must be given")
-    study = open_study(Place(storage, project), name)
+    place = open_place(storage, url, project)
+    record = place.find_study(name)
     if from_file is not None:
-        points = [row.params(study.problem) for row in read_rows(from_file)]
+        points = [row.params(record.problem) for row in read_rows(from_file)]
     else:
-        points = [_parse_params(study.problem, params or [])]
-    queued = [study.enqueue(point) for point in points]
+        points = [record.problem.space.validate(_parse_params(record.problem, params or []))]
+    queued = place.backend.add_trials(record.id, [NewTrial(point) for point in points])
     if as_json:
         print_json([trial.to_dict() for trial in queued])
     else:
@@ -174,15 +184,16 @@ def _batch(study: Study, trials: Sequence[Trial], to: BatchFormat | None) -> str
     return write_batch(study.problem, trials)
 
 
-def _tell_rows(study: Study, path: Path, worker: str | None) -> list[Trial]:
-    """Tell every result in the file, after all of them were found to be right."""
-    trials = {trial.number: trial for trial in study.trials}
+def _tell_rows(place: Place, record: StudyRecord, path: Path, worker: str | None) -> list[Trial]:
+    """Tell every result in the file, or, if one of them is not right, none."""
+    who = None if worker is None else check_name("worker", worker)
+    trials = {trial.number: trial for trial in place.backend.get_trials(record.id)}
     results: dict[int, Measurement] = {}
     num_open = 0
     for row in read_rows(path):
-        number, measurement = row.number(), row.measurement(study.problem)
+        number, measurement = row.number(), row.measurement(record.problem)
         if number not in trials:
-            raise UnknownTrial(f"{row.place}: study {study.name!r} has {len(trials)} trials, got {number=}")
+            raise UnknownTrial(f"{row.place}: study {record.name!r} has {len(trials)} trials, got {number=}")
         if number in results:
             raise row.error(f"trial {number} must have one row, but it has another one above")
         if measurement is None:
@@ -192,20 +203,11 @@ def _tell_rows(study: Study, path: Path, worker: str | None) -> list[Trial]:
         results[number] = measurement
     if num_open:
         note(f"{num_open} rows have no result and were left alone")
-    return [
-        study.tell(
-            number,
-            measurement.values,
-            infeasible=measurement.message if measurement.state == TrialState.INFEASIBLE else None,
-            failed=measurement.message if measurement.state == TrialState.FAILED else None,
-            worker=worker,
-        )
-        for number, measurement in results.items()
-    ]
+    return place.backend.tell_all(record.id, list(results.items()), worker=who) if results else []
 
 
 def _check_tellable(place: str, trial: Trial, measurement: Measurement) -> None:
-    """What a store would refuse, by the rule that stores apply, found before anything is told."""
+    """What a store would refuse, by the rule that stores apply, with the row that is to blame."""
     try:
         if not lifecycle.is_repeated(trial, measurement):
             lifecycle.told(trial, measurement, worker=None, now=datetime.now(UTC), event=0)

@@ -27,9 +27,10 @@ class ExitCode(enum.IntEnum):
     INTERRUPTED = 130
 
 
-EXIT_CODES_HELP = """Exit codes: 0 done; 1 unexpected trouble; 2 wrong usage or input; 3 no such store, study or
-trial; 4 refused (state of the trial, another definition, a name that is taken); 5 the store failed; 6 tune: no
-trial was completed, or the command failed too often; 130 interrupted."""
+EXIT_CODES_HELP = """Exit codes: 0 done; 1 unexpected trouble; 2 wrong usage or input; 3 no such store, study, trial
+or token; 4 refused (state of the trial, another definition, a name that is taken, a token that may not); 5 the store
+failed, or the server or the way to it; 6 tune: no trial was completed, or the command failed too often; 130
+interrupted."""
 
 
 class StoreMissing(errors.UnknownStudy):
@@ -50,11 +51,17 @@ EXIT_CODE_BY_ERROR: dict[type[BaseException], ExitCode] = {
     errors.MissingDependency: ExitCode.USAGE,
     errors.UnknownStudy: ExitCode.NOT_FOUND,
     errors.UnknownTrial: ExitCode.NOT_FOUND,
+    errors.UnknownToken: ExitCode.NOT_FOUND,
     errors.NoCompletedTrial: ExitCode.NOT_FOUND,
     errors.DuplicateStudy: ExitCode.REFUSED,
     errors.StudyMismatch: ExitCode.REFUSED,
     errors.InvalidState: ExitCode.REFUSED,
+    errors.AuthenticationError: ExitCode.REFUSED,
+    errors.PermissionDenied: ExitCode.REFUSED,
     errors.StorageError: ExitCode.STORE,
+    errors.ConnectionLost: ExitCode.STORE,
+    errors.ServerError: ExitCode.STORE,
+    errors.TooManyRequests: ExitCode.STORE,
     errors.SuggestionError: ExitCode.UNEXPECTED,
     errors.ObjectiveError: ExitCode.UNEXPECTED,
     TuneFailed: ExitCode.TUNE_FAILED,

@@ -8,16 +8,15 @@ import typer
 
 from photinus.cli.options import (
     JsonOption,
-    Place,
     ProjectOption,
     StorageOption,
     StudyArgument,
-    open_study,
+    UrlOption,
+    open_place,
 )
 from photinus.cli.output import print_json, print_line
 from photinus.cli.studies import study_summary
 from photinus.errors import ArgumentError
-from photinus.record import DEFAULT_PROJECT
 
 MAX_FILE_NAME = 200  # bytes; file systems take 255, an ending included
 
@@ -30,11 +29,12 @@ def report(
     name: StudyArgument,
     output: OutputOption = None,
     storage: StorageOption = None,
-    project: ProjectOption = DEFAULT_PROJECT,
+    url: UrlOption = None,
+    project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write one page about a study: pictures, best trials, what the model believes. Needs no internet."""
-    study = open_study(Place(storage, project), name)
+    study = open_place(storage, url, project).open_study(name)
     path = output or Path(f"{file_name(name)}.html")
 
     from photinus.report import write_report
@@ -45,7 +45,7 @@ def report(
         raise ArgumentError(
             f"{str(path)!r} cannot be written ({error.strerror}): choose another file"
         ) from error
-    print_json({"project": project, "name": name, "file": str(written)}) if as_json else print_line(
+    print_json({"project": study.project, "name": name, "file": str(written)}) if as_json else print_line(
         str(written)
     )
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from photinus.backend import Backend
 from photinus.best import best_trials
 from photinus.cli.exits import ExitCode
 from photinus.cli.options import (
@@ -17,8 +16,8 @@ from photinus.cli.options import (
     ProjectOption,
     StorageOption,
     StudyArgument,
-    find_study,
-    open_backend_for,
+    UrlOption,
+    open_place,
 )
 from photinus.cli.output import (
     Column,
@@ -36,9 +35,8 @@ from photinus.cli.trials import print_trial, trial_columns
 from photinus.errors import ArgumentError, DuplicateStudy
 from photinus.exchange import record_to_dict
 from photinus.problem import Problem
-from photinus.record import DEFAULT_PROJECT, StudyRecord
+from photinus.record import StudyProgress, StudyRecord
 from photinus.space import Categorical, Discrete, Parameter
-from photinus.storage.address import hide_password
 from photinus.study import Study
 from photinus.trial import Trial
 
@@ -47,14 +45,15 @@ MAX_BEST = 10  # rows of a Pareto set in `show`
 
 def list_studies(
     storage: StorageOption = None,
+    url: UrlOption = None,
     project: Annotated[str | None, typer.Option(metavar="NAME", help="Only this group of studies.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the studies of a store, oldest first."""
-    place = Place(storage, project or DEFAULT_PROJECT)
-    backend = open_backend_for(place)
-    records = backend.list_studies(project)
-    counts = [backend.count_trials(record.id) for record in records]
+    place = open_place(storage, url, project)
+    found = place.backend.progress(project)
+    records = [entry.record for entry in found]
+    counts = [(sum(entry.counts.values()), _num_finished(entry)) for entry in found]
     if as_json:
         print_json(
             [
@@ -64,7 +63,7 @@ def list_studies(
         )
         return
     if not records:
-        print_line(f"no studies in {hide_password(place.address)}")
+        print_line(f"no studies in {place.address}")
         return
     print_table(
         [
@@ -76,7 +75,7 @@ def list_studies(
             Column("project", [record.project for record in records], is_optional=True),
             Column("created", [_day(record) for record in records], is_optional=True),
         ],
-        rest=f"in {hide_password(place.address)}",
+        rest=f"in {place.address}",
     )
 
 
@@ -84,18 +83,18 @@ def show(
     name: StudyArgument,
     number: Annotated[int | None, typer.Argument(metavar="[TRIAL]", help="Show this trial only.")] = None,
     storage: StorageOption = None,
-    project: ProjectOption = DEFAULT_PROJECT,
+    url: UrlOption = None,
+    project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a study and its best trials, or all there is to know about one trial."""
-    place = Place(storage, project)
-    backend = open_backend_for(place)
-    record = find_study(backend, place, name)
+    place = open_place(storage, url, project)
+    record = place.find_study(name)
     if number is not None:
-        trial = backend.get_trial(record.id, number)
+        trial = place.backend.get_trial(record.id, number)
         print_json(trial.to_dict()) if as_json else print_trial(trial)
         return
-    trials = backend.get_trials(record.id)
+    trials = place.backend.get_trials(record.id)
     best = best_trials(record.problem, trials)
     if as_json:
         print_json(study_summary(record, trials, best))
@@ -112,17 +111,19 @@ def create(
     file: Annotated[Path, typer.Argument(metavar="SPACE.TOML", help="See `photinus tune --help`.")],
     load: Annotated[bool, typer.Option("--load", help="It may exist, with the same definition.")] = False,
     storage: StorageOption = None,
-    project: ProjectOption = DEFAULT_PROJECT,
+    url: UrlOption = None,
+    project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Create a study from a space file, to be worked on with ask and tell."""
     content = read_space_file(file)
-    backend = open_backend_for(Place(storage, project), may_create=True, is_quiet=as_json)
+    place = open_place(storage, url, project, may_create=True, is_quiet=as_json)
     try:
-        study = create_from_file(backend, content, name, project, load_if_exists=load)
+        study = create_from_file(place, content, name, load_if_exists=load)
     except DuplicateStudy:
         raise DuplicateStudy(
-            f"there is a study {name!r} in project {project!r}: go on with it by --load, or choose another name"
+            f"there is a study {name!r} in project {place.project!r}: go on with it by --load, or choose another "
+            "name"
         ) from None
     if as_json:
         print_json(record_to_dict(study.record))
@@ -130,18 +131,16 @@ def create(
         print_line(f"study {printable(study.name)} has {len(study)} trials")
 
 
-def create_from_file(
-    backend: Backend, file: SpaceFile, name: str, project: str, *, load_if_exists: bool
-) -> Study:
+def create_from_file(place: Place, file: SpaceFile, name: str, *, load_if_exists: bool) -> Study:
     """The study that a space file defines, made or opened."""
     return Study.create(
-        backend,
+        place.backend,
         file.problem,
         name=name,
         seed=file.seed,
         load_if_exists=load_if_exists,
         algorithm=file.algorithm,
-        project=project,
+        project=place.project,
         metadata=file.metadata,
     )
 
@@ -150,23 +149,23 @@ def delete(
     name: StudyArgument,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     storage: StorageOption = None,
-    project: ProjectOption = DEFAULT_PROJECT,
+    url: UrlOption = None,
+    project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Delete a study and all its trials, for good."""
-    place = Place(storage, project)
-    backend = open_backend_for(place)
-    record = find_study(backend, place, name)
-    num_trials, _ = backend.count_trials(record.id)
+    place = open_place(storage, url, project)
+    record = place.find_study(name)
+    num_trials, _ = place.backend.count_trials(record.id)
     if not yes:
         if as_json or not sys.stdin.isatty():
             raise ArgumentError("nobody can be asked whether to delete the study here: say --yes")
         if not typer.confirm(f"Delete study {printable(name)} and its {num_trials} trials?", err=True):
             note("nothing was deleted")
             raise typer.Exit(ExitCode.REFUSED)
-    backend.delete_study(record.id)
+    place.backend.delete_study(record.id)
     if as_json:
-        print_json({"project": project, "name": name, "num_trials": num_trials})
+        print_json({"project": place.project, "name": name, "num_trials": num_trials})
     else:
         print_line(f"study {printable(name)} and its {num_trials} trials are deleted")
 
@@ -193,6 +192,10 @@ def print_best(problem: Problem, best: Sequence[Trial]) -> None:
         assert best[0].values is not None
         print_line(f"best: {printable(short_values(best[0].values))} in trial {best[0].number}, at")
         print_facts({name: short_value(value) for name, value in best[0].params.items()}, indent=2)
+
+
+def _num_finished(progress: StudyProgress) -> int:
+    return sum(count for state, count in progress.counts.items() if state.is_finished)
 
 
 def _facts(record: StudyRecord, trials: list[Trial]) -> dict[str, str]:

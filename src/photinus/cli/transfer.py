@@ -14,17 +14,16 @@ from photinus.cli.options import (
     ProjectOption,
     StorageOption,
     StudyArgument,
-    find_study,
-    open_backend_for,
-    open_study,
+    UrlOption,
+    open_place,
     output_file,
 )
 from photinus.cli.output import note, plain_json, print_json, print_line, printable
 from photinus.errors import ArgumentError, DuplicateStudy
 from photinus.exchange import read_study, record_to_dict, study_to_dict, to_csv, write_parquet
-from photinus.record import DEFAULT_PROJECT
+from photinus.record import NewTrial, StudyRecord
 from photinus.sheets import read_rows
-from photinus.trial import TrialState
+from photinus.trial import Trial
 
 
 class ExportFormat(enum.StrEnum):
@@ -42,7 +41,8 @@ def export(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file, not to stdout.")
     ] = None,
     storage: StorageOption = None,
-    project: ProjectOption = DEFAULT_PROJECT,
+    url: UrlOption = None,
+    project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a study to a file: JSON for another store, CSV or Parquet for people."""
@@ -52,10 +52,9 @@ def export(
         raise ArgumentError(
             f"stdout takes one document, but --json and --to {to} ask for two: add --output FILE"
         )
-    place = Place(storage, project)
-    backend = open_backend_for(place)
-    record = find_study(backend, place, name)
-    trials = backend.get_trials(record.id)
+    place = open_place(storage, url, project)
+    record = place.find_study(name)
+    trials = place.backend.get_trials(record.id)
 
     def write(path: Path) -> None:
         if to == ExportFormat.PARQUET:
@@ -74,7 +73,7 @@ def export(
     with output_file(output) as path:
         write(path)
     if as_json:
-        print_json({"project": project, "name": name, "num_trials": len(trials), "file": str(output)})
+        print_json({"project": place.project, "name": name, "num_trials": len(trials), "file": str(output)})
     else:
         print_line(f"{len(trials)} trials written to {output}")
 
@@ -86,6 +85,7 @@ def import_file(
         typer.Option("--study", metavar="NAME", help="JSON: a new name; CSV: the study to add the rows to."),
     ] = None,
     storage: StorageOption = None,
+    url: UrlOption = None,
     project: Annotated[
         str | None, typer.Option(metavar="NAME", help="A group of studies; JSON: as exported if left out.")
     ] = None,
@@ -100,19 +100,33 @@ def import_file(
     infeasible or failed may say why there are none.
     """
     if file.suffix.lower() == ".csv":
-        _import_rows(file, study_name, Place(storage, project or DEFAULT_PROJECT), as_json)
+        if study_name is None:
+            raise ArgumentError(
+                "a CSV file has no study of its own: say --study NAME, the one to add the rows to"
+            )
+        place = open_place(storage, url, project)
+        _import_rows(file, place, place.find_study(study_name), as_json)
     elif file.suffix.lower() == ".json":
-        _import_study(file, study_name, Place(storage, project or ""), as_json)
+        content = read_study(file)  # before a store is made
+        place = open_place(storage, url, project, may_create=True, is_quiet=as_json)
+        _import_study(file, content, study_name, project, place, as_json)
     else:
         raise ArgumentError(f"a file to import must end in .json or .csv, got {str(file)!r}")
 
 
-def _import_study(file: Path, name: str | None, place: Place, as_json: bool) -> None:
-    record, trials = read_study(file)
-    record = replace(record, name=name or record.name, project=place.project or record.project)
-    backend = open_backend_for(place, may_create=True, is_quiet=as_json)
+def _import_study(
+    file: Path,
+    content: tuple[StudyRecord, list[Trial]],
+    name: str | None,
+    project: str | None,
+    place: Place,
+    as_json: bool,
+) -> None:
+    record, trials = content
+    is_moved = project is not None or place.is_bound
+    record = replace(record, name=name or record.name, project=place.project if is_moved else record.project)
     try:
-        stored = backend.restore_study(record, trials)
+        stored = place.backend.restore_study(record, trials)
     except DuplicateStudy:
         raise DuplicateStudy(
             f"there is a study {record.name!r} in project {record.project!r}: give the one in {file} another name "
@@ -124,27 +138,13 @@ def _import_study(file: Path, name: str | None, place: Place, as_json: bool) -> 
         print_line(f"study {printable(stored.name)} has its {len(trials)} trials")
 
 
-def _import_rows(file: Path, name: str | None, place: Place, as_json: bool) -> None:
-    if name is None:
-        raise ArgumentError(
-            "a CSV file has no study of its own: say --study NAME, the one to add the rows to"
-        )
-    study = open_study(place, name)
-    rows = read_rows(file)
-    results = [(row.params(study.problem), row.measurement(study.problem)) for row in rows]
-    measured = [(params, outcome) for params, outcome in results if outcome is not None]
+def _import_rows(file: Path, place: Place, record: StudyRecord, as_json: bool) -> None:
+    results = [(row.params(record.problem), row.measurement(record.problem)) for row in read_rows(file)]
+    measured = [NewTrial(params, outcome) for params, outcome in results if outcome is not None]
     if len(measured) < len(results):
         note(f"{len(results) - len(measured)} rows have no result and were left out")
-    added = [
-        study.add_trial(
-            params,
-            outcome.values,
-            infeasible=outcome.message if outcome.state == TrialState.INFEASIBLE else None,
-            failed=outcome.message if outcome.state == TrialState.FAILED else None,
-        )
-        for params, outcome in measured
-    ]
+    added = place.backend.add_trials(record.id, measured) if measured else []
     if as_json:
         print_json([trial.to_dict() for trial in added])
     else:
-        print_line(f"{len(added)} trials added to study {printable(name)}")
+        print_line(f"{len(added)} trials added to study {printable(record.name)}")

@@ -6,7 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from photinus.cli.options import JsonOption, Place, ProjectOption, StorageOption, StudyArgument, open_study
+from photinus.backend import Backend
+from photinus.cli.options import (
+    JsonOption,
+    ProjectOption,
+    StorageOption,
+    StudyArgument,
+    UrlOption,
+    open_place,
+)
 from photinus.cli.output import (
     Column,
     plain_json,
@@ -19,7 +27,6 @@ from photinus.cli.output import (
 )
 from photinus.problem import Problem
 from photinus.progress import one_line
-from photinus.record import DEFAULT_PROJECT
 from photinus.texts import value_to_text
 from photinus.trial import Trial, TrialState
 
@@ -35,23 +42,37 @@ def list_trials(
     ] = None,
     show_all: Annotated[bool, typer.Option("--all", help="Every one of them.")] = False,
     storage: StorageOption = None,
-    project: ProjectOption = DEFAULT_PROJECT,
+    url: UrlOption = None,
+    project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the trials of a study."""
-    study = open_study(Place(storage, project), name)
-    found = [trial for trial in study.trials if not state or trial.state in state]
+    place = open_place(storage, url, project)
+    record = place.find_study(name)
     if limit is None and not show_all and not as_json:
         limit = DEFAULT_LIMIT
-    trials = found if limit is None else found[-limit:]
+    trials, num_found = _last_trials(place.backend, record.id, state, limit)
     if as_json:
         print_json([trial.to_dict() for trial in trials])
     elif not trials:
         print_line("no trials")
     else:
-        left_out = len(found) - len(trials)
+        left_out = num_found - len(trials)
         rest = f"{left_out} earlier trials are left out: --all shows them" if left_out else ""
-        print_table(trial_columns(study.problem, trials), rest=rest)
+        print_table(trial_columns(record.problem, trials), rest=rest)
+
+
+def _last_trials(
+    backend: Backend, study_id: int, states: Sequence[TrialState] | None, limit: int | None
+) -> tuple[list[Trial], int]:
+    """The last trials in one of the states, by number, and how many there are in all."""
+    if limit is None:
+        found = [t for t in backend.get_trials(study_id) if not states or t.state in states]
+        return found, len(found)
+    last = backend.find_trials(study_id, states=states or None, limit=limit, newest_first=True)
+    [progress] = backend.progress(study_ids=[study_id])
+    num_found = sum(progress.counts[state] for state in states or TrialState)
+    return last[::-1], max(num_found, len(last))
 
 
 def trial_columns(problem: Problem, trials: Sequence[Trial]) -> list[Column]:

@@ -15,14 +15,13 @@ import typer
 
 from photinus.best import best_trials
 from photinus.cli.exits import ExitCode, TuneFailed, harmless
-from photinus.cli.options import JsonOption, Place, ProjectOption, StorageOption, open_backend_for
+from photinus.cli.options import JsonOption, ProjectOption, StorageOption, UrlOption, open_place
 from photinus.cli.output import note, print_json, print_line, printable
 from photinus.cli.space_file import EXAMPLE, SpaceFile, read_space_file
 from photinus.cli.studies import create_from_file, print_best, study_summary
 from photinus.commands import Command, CommandWorkers, check_pattern, check_words
 from photinus.errors import ArgumentError, UnsupportedError
 from photinus.optimizing import release_abandoned
-from photinus.record import DEFAULT_PROJECT
 from photinus.study import Study
 from photinus.trial import Trial, TrialState
 
@@ -75,7 +74,8 @@ def tune(
         ),
     ] = False,
     storage: StorageOption = None,
-    project: ProjectOption = DEFAULT_PROJECT,
+    url: UrlOption = None,
+    project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run any command as the objective, for as many trials as it takes.
@@ -110,10 +110,10 @@ def tune(
     _check_settings(settings)
     runnable = _command(content, command, settings)
 
-    backend = open_backend_for(Place(storage, project), may_create=True, is_quiet=as_json)
+    place = open_place(storage, url, project, may_create=True, is_quiet=as_json)
     name = study_name or content.name or file.stem
-    study = create_from_file(backend, content, name, project, load_if_exists=True)
-    num_back = release_abandoned(backend, study.record.id)
+    study = create_from_file(place, content, name, load_if_exists=True)
+    num_back = release_abandoned(place.backend, study.record.id)
     if num_back:
         note(f"{num_back} trials of a run that was killed are handed out again")
     with _log_lines(verbose):
