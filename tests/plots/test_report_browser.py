@@ -1,40 +1,25 @@
 """The page in a real browser, at the width of a desk and of a phone, without a network."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import open_browser
 from pictured import KINDS, LARGE_KINDS
 
 from photinus.report import write_report
 
 pytestmark = pytest.mark.long
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 WIDTHS = {"desk": 1440, "phone": 390}
 SHOWN = ("one_objective", "two_objectives", "one_trial", "only_failures", "hostile_names", "every_state")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is installed")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as session:
-        running = session.chromium.launch(executable_path=found, args=ARGUMENTS)
+    with open_browser() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")

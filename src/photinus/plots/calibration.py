@@ -14,11 +14,12 @@ def calibration(study: Source, objective: str | None = None) -> go.Figure:
     metric = choose_objective(study.problem, objective)
     title = "What the model expected, and what came"
     quantiles = {}
-    for trial in completed_trials(study.trials):
+    completed = completed_trials(study.trials)
+    for trial in completed:
         predicted = (trial.reason or {}).get("predicted", {}).get(metric.name, {})
         if all(predicted.get(q) is not None for q in ("q05", "q50", "q95")):
             quantiles[trial.number] = predicted
-    judged = [trial for trial in completed_trials(study.trials) if trial.number in quantiles]
+    judged = [trial for trial in completed if trial.number in quantiles]
     if not judged:
         return message(title, "No completed trial was chosen by a model yet.")
     inside = sum(

@@ -27,12 +27,11 @@ def timeline(study: Source) -> go.Figure:
     """See `StudyPlots.timeline`."""
     title = "When trials ran"
     now = datetime.now(UTC)
+    trials = study.trials  # read once: a study that runs has other ones the next time
     spans = {
-        trial.number: (trial.started_at, _end(trial, now))
-        for trial in study.trials
-        if trial.started_at is not None
+        trial.number: (trial.started_at, _end(trial, now)) for trial in trials if trial.started_at is not None
     }
-    started = [trial for trial in study.trials if trial.number in spans]
+    started = [trial for trial in trials if trial.number in spans]
     if not started:
         return message(title, "No trial was handed out yet.")
     lanes = _lanes(started, now)
@@ -63,7 +62,7 @@ def timeline(study: Source) -> go.Figure:
     figure.update_yaxes(type="category", categoryorder="array", categoryarray=rows[::-1])
     hidden = len(set(lanes.values())) - len(order)
     more = f" {hidden} more workers are not drawn." if hidden else ""
-    waiting = len(study.trials) - len(started)
+    waiting = len(trials) - len(started)
     never = f" {waiting:,} trials were never handed out: enqueued, or measured elsewhere." if waiting else ""
     caption = f"One bar a trial, one row a worker.{more}{never}{drawn_note(drawn, 'evenly spread')}"
     return styled(figure, title, caption, 150 + max(24 * len(order), 60))
