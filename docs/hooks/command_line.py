@@ -34,7 +34,8 @@ def _section(name: str, command: Any) -> Iterator[str]:
     import typer
 
     context = typer.Context(command, info_name=name)
-    rows = {param: param.get_help_record(context) for param in command.params}
+    shown = [param for param in command.params if not getattr(param, "hidden", False)]
+    rows = {param: param.get_help_record(context) for param in shown}
     for param, (forms, meaning) in rows.items():
         if param.param_type_name == "argument":  # its type says nothing new, other than an option's
             rows[param] = forms.partition(" <")[0], meaning

@@ -11,7 +11,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-_COLUMNS = ("number", "updated_event", "state", "worker", "started_at", "lease_expires_at", '"values"')
+_COLUMNS = (
+    "study_id",
+    "number",
+    "updated_event",
+    "state",
+    "worker",
+    "started_at",
+    "lease_expires_at",
+    '"values"',
+)
 _NAMES = ", ".join(_COLUMNS)
 _NEW = ", ".join(f"NEW.{name}" for name in _COLUMNS)
 _SQLITE = (
@@ -24,7 +33,7 @@ _SQLITE = (
 )
 _POSTGRESQL = (
     "CREATE TABLE storm_history (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at TIMESTAMPTZ, "
-    "number BIGINT, updated_event BIGINT, state TEXT, worker TEXT, started_at TIMESTAMPTZ, "
+    "study_id BIGINT, number BIGINT, updated_event BIGINT, state TEXT, worker TEXT, started_at TIMESTAMPTZ, "
     'lease_expires_at TIMESTAMPTZ, "values" TEXT)',
     "CREATE FUNCTION storm_note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
     f"INSERT INTO storm_history (at, {_NAMES}) VALUES (clock_timestamp(), {_NEW}); RETURN NEW; END $$",
@@ -56,13 +65,13 @@ def begin_history(address: str) -> None:
     engine.dispose()
 
 
-def read_history(address: str) -> list[Change]:
-    """All changes, in the order in which they happened."""
+def read_history(address: str, study_id: int | None = None) -> list[Change]:
+    """All changes, of one study or of the only one, in the order in which they happened."""
     engine = _engine(address)
     with engine.connect() as connection:
         rows = connection.execute(sa.text("SELECT * FROM storm_history ORDER BY id")).mappings().all()
     engine.dispose()
-    return [_change(row) for row in rows]
+    return [_change(row) for row in rows if study_id in (None, row["study_id"])]
 
 
 def _change(row: Mapping[Any, Any]) -> Change:

@@ -49,8 +49,19 @@ def work(
     may_go_on: Callable[[], bool],
     slow: float = SLOW,
 ) -> None:
+    """Open the store and work on its study until `may_go_on` says no."""
+    work_on(ph.load_study(STUDY, storage=address), name, diary, rng, may_go_on, slow)
+
+
+def work_on(
+    study: ph.Study,
+    name: str,
+    diary: Diary,
+    rng: random.Random,
+    may_go_on: Callable[[], bool],
+    slow: float = SLOW,
+) -> None:
     """Until `may_go_on` says no."""
-    study = ph.load_study(STUDY, storage=address)
     while may_go_on():
         if rng.random() < ENQUEUED:
             queued = study.enqueue({"x": rng.random(), "c": "a"})

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import photinus
-from photinus.cli import asking, pages, storage, studies, transfer, trials, tune
+from photinus.cli import asking, pages, serve, storage, studies, token, transfer, trials, tune
 from photinus.cli.exits import EXIT_CODES_HELP, CommandGroup
 
 app = typer.Typer(
@@ -35,6 +35,7 @@ def start(
 
 WITH_NUMBERS = {"ignore_unknown_options": True}  # or a value below 0 would be taken for one
 BEGIN, STUDIES, BY_HAND, FILES = "Begin", "Studies", "By hand", "Files and stores"
+SERVER = "Server"
 
 app.command("demo", rich_help_panel=BEGIN)(pages.demo)
 app.command("tune", rich_help_panel=BEGIN)(tune.tune)
@@ -51,3 +52,5 @@ app.command("enqueue", rich_help_panel=BY_HAND)(asking.enqueue)
 app.command("export", rich_help_panel=FILES)(transfer.export)
 app.command("import", rich_help_panel=FILES)(transfer.import_file)
 app.add_typer(storage.storage_app, name="storage", rich_help_panel=FILES)
+app.command("serve", rich_help_panel=SERVER)(serve.serve)
+app.add_typer(token.token_app, name="token", rich_help_panel=SERVER)
