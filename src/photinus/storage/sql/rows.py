@@ -1,5 +1,6 @@
 """Rows from values and back. JSON is written in plain ASCII, so that any text fits any database."""
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -57,13 +58,19 @@ def record_from_row(row: Row[Any]) -> StudyRecord:
         id=row.id,
         project=row.project,
         name=row.name,
-        problem=Problem.from_dict(json.loads(row.problem)),
+        problem=_problem(row.problem),
         algorithm=row.algorithm,
         seed=row.seed,
         state=StudyState(row.state),
         created_at=row.created_at,
         metadata=json.loads(row.metadata),
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _problem(text: str) -> Problem:
+    """Remembered, since lists of studies have the same ones again and again, and checking one takes a while."""
+    return Problem.from_dict(json.loads(text))
 
 
 def trial_to_row(study_id: int, trial: Trial) -> dict[str, Any]:
