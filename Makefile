@@ -55,6 +55,7 @@ bench-env: $(READY)  ## make the environment of a rival, for example NAME=optuna
 
 bench: $(READY)  ## run what is missing of a suite of benchmarks, for example SUITE=bbob-20d
 	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.runner $(SUITE) $(ARGS)
+	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.records compact
 
 bench-report: $(READY)  ## write docs/benchmarks.md and its figures from the records
 	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.report.writing

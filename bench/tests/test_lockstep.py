@@ -5,13 +5,15 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import photinus as ph
 from photinus.engine.designers.constants import PAPER
 from photinus.problem import Problem
 from photinus_bench import lockstep
-from photinus_bench.lockstep import Lane
+from photinus_bench.lane import Lane
 from photinus_bench.problem import Experimenter
+from photinus_bench.tasks import Task, build
 
 SPACE = {"x": ph.Float(-1, 1), "n": ph.Int(1, 30), "c": ph.Categorical(["a", "b", "c"])}
 
@@ -91,6 +93,29 @@ def test_side_by_side_starts_alike_and_searches_as_well(side_by_side):
     np.testing.assert_allclose(*reached, atol=0.05)
 
 
+@pytest.mark.long
+def test_whole_runs_side_by_side_are_as_good_as_single_studies(side_by_side):
+    """By a paired interval: rounding makes other runs of them, but neither better nor worse ones.
+
+    Paired are runs of one function and seed; compared are the logarithms of the best values.
+    """
+    runs = [(text, repeat) for text in ("bbob/f08/4d", "bbob/f15/4d") for repeat in range(4)]
+    together = [Lane(build(Task.parse(text), repeat), seed=repeat) for text, repeat in runs]
+    advance(together, 24, device=side_by_side)
+    differences = []
+    for lane in together:
+        study = ph.create_study(lane.experimenter.problem.space, algorithm="paper", seed=lane.seed)
+        for _ in range(24):
+            [trial] = study.ask()
+            study.tell(trial, lane.experimenter.truth(trial.params)["value"])
+        best = min(evaluation.truth["value"] for evaluation in lane.done)
+        differences.append(np.log(best) - np.log(study.best_trial.values["value"]))
+    mean, error = np.mean(differences), stats.sem(differences)
+    width = stats.t.ppf(0.995, len(differences) - 1) * error
+    assert abs(mean) <= width + 1e-6, f"{differences}: mean {mean:.2f}, half of the 99 % interval {width:.2f}"
+    assert width < 1.0  # wide enough for anything would prove nothing
+
+
 def test_a_fleet_too_large_for_one_call_is_cut(monkeypatch, side_by_side):
     monkeypatch.setattr(lockstep.many, "MAX_STUDIES", 2)
     found = advance(lanes(), 3, device=side_by_side)
@@ -126,15 +151,17 @@ def test_lanes_of_different_stages_or_within_a_batch_are_refused():
         advance(mixed, 4, batch_size=2)
 
 
-def test_it_needs_nothing_but_jax_numpy_and_scipy():
+@pytest.mark.parametrize("module", ["lockstep", "lockstep_suite"])
+def test_it_needs_nothing_but_jax_numpy_and_scipy(module):
     code = """
-import sys
+import importlib, sys
 sys.modules["jaxtyping"] = None  # used where it is there
 allowed = {"jax", "jaxlib", "numpy", "scipy", "photinus", "photinus_bench", "jaxtyping", "__mp_main__"}
 import jax, numpy, scipy.stats, scipy.linalg
 before = {name.partition(".")[0] for name in sys.modules}
-import photinus_bench.lockstep
+importlib.import_module("photinus_bench." + sys.argv[1])
 new = {name.partition(".")[0] for name in sys.modules} - before - allowed - set(sys.stdlib_module_names)
 assert not new, new
 """
-    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+    command = [sys.executable, "-c", code, module]
+    subprocess.run(command, check=True, env={"PYTHONPATH": ":".join(sys.path)})

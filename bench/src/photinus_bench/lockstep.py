@@ -7,10 +7,8 @@ user gets, bit for bit. Between steps everything stays in arrays; no trial is re
 Needs nothing but JAX, NumPy and SciPy, so that it runs wherever there is a GPU.
 """
 
-import hashlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -22,71 +20,47 @@ from photinus.engine.designers.constants import Preset
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.features import Features
 from photinus.engine.padding import padded_size
-from photinus.trial import Measurement
-from photinus_bench.problem import Experimenter
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """One trial of a run."""
-
-    params: dict[str, Any]
-    truth: dict[str, float]  # what is scored; NaN where the point is infeasible
-    told: Measurement  # what the algorithm saw of it
-
-
-@dataclass(slots=True)
-class Lane:
-    """One study on its way; what it has done so far may come from an earlier, interrupted run."""
-
-    experimenter: Experimenter
-    seed: int
-    done: list[Evaluation] = field(default_factory=list)
-
-    def measure(self, params: dict[str, Any]) -> Evaluation:
-        """Evaluate a point as the next trial; its noise belongs to the trial's number."""
-        truth = self.experimenter.truth(params)
-        rng = noise_generator(self.experimenter.name, self.seed, len(self.done))
-        evaluation = Evaluation(params, truth, self.experimenter.observe(truth, rng))
-        self.done.append(evaluation)
-        return evaluation
-
-
-def noise_generator(name: str, seed: int, number: int) -> np.random.Generator:
-    """Where the noise of a trial comes from: the same for every algorithm."""
-    digest = hashlib.sha256(f"noise#{name}#{seed}#{number}".encode()).digest()
-    return np.random.default_rng(int.from_bytes(digest[:16]))
+from photinus_bench.ablations import Ablation
+from photinus_bench.lane import Lane
 
 
 def run(
-    lanes: Sequence[Lane], *, num_trials: int, batch_size: int, preset: Preset, device: str = "cpu"
+    lanes: Sequence[Lane],
+    *,
+    num_trials: int,
+    batch_size: int,
+    preset: Preset,
+    device: str = "cpu",
+    ablation: Ablation | None = None,
 ) -> Iterator[float]:
     """Bring all lanes, of one shape and equally far, to `num_trials`; yields the seconds of every batch.
 
     Leave it after any batch: lanes given again with what they have done go on as if they had never stopped.
     """
-    snapshots = [_resume(lane, batch_size, preset) for lane in lanes]
+    snapshots = [resume(lane, batch_size, preset) for lane in lanes]
     _check_alike(lanes, snapshots, batch_size)
     while lanes and len(lanes[0].done) < num_trials:
         count = min(batch_size, num_trials - len(lanes[0].done))
         started = time.perf_counter()
-        batches = suggest(snapshots, count, device)
+        batches = suggest(snapshots, count, device, ablation)
         seconds = time.perf_counter() - started
         for lane, snapshot, batch in zip(lanes, snapshots, batches, strict=True):
             snapshot.learn([lane.measure(params).told.values for params in batch])
         yield seconds
 
 
-def suggest(snapshots: Sequence[Snapshot], count: int, device: str) -> list[list[dict[str, Any]]]:
+def suggest(
+    snapshots: Sequence[Snapshot], count: int, device: str, ablation: Ablation | None = None
+) -> list[list[dict[str, Any]]]:
     """A batch of points for each study, counted as visited there."""
     batches = [[seed.params for seed in snapshot.take_seeds(count)] for snapshot in snapshots]
     num_picks = count - len(batches[0])  # all are equally far
     if num_picks:
         size = padded_size(snapshots[0].num_rows + num_picks)
-        if device == "cpu":
+        if device == "cpu" and ablation is None:
             picked = [_pick_alone(snapshot, num_picks, size) for snapshot in snapshots]
         else:
-            picked = _pick_side_by_side(snapshots, num_picks, size, device)
+            picked = _pick_side_by_side(snapshots, num_picks, size, device, ablation)
         for batch, more in zip(batches, picked, strict=True):
             batch += more
     return batches
@@ -102,26 +76,26 @@ def _pick_alone(snapshot: Snapshot, num_picks: int, size: int) -> list[dict[str,
 
 
 def _pick_side_by_side(
-    snapshots: Sequence[Snapshot], num_picks: int, size: int, device: str
+    snapshots: Sequence[Snapshot], num_picks: int, size: int, device: str, ablation: Ablation | None
 ) -> list[list[dict[str, Any]]]:
-    """All studies in one call, in pieces of at most `many.MAX_STUDIES`; models never leave the device."""
-    if len(snapshots) > many.MAX_STUDIES:
+    """All studies in one call, in pieces of at most `many.MAX_STUDIES` (1 on a CPU); models never leave the device."""
+    if len(snapshots) > (1 if device == "cpu" else many.MAX_STUDIES):
         half = len(snapshots) // 2
         return [
             batch
             for piece in (snapshots[:half], snapshots[half:])
-            for batch in _pick_side_by_side(piece, num_picks, size, device)
+            for batch in _pick_side_by_side(piece, num_picks, size, device, ablation)
         ]
-    first = snapshots[0]
+    first, programs = snapshots[0], ablation or many
     observations = [s.observations(size) for s in snapshots]
     keys = [s.key(gp_bandit.FIT) for s in snapshots]
-    model = many.fit_program()(*many.stack(list(zip(keys, observations, strict=True))), device=device)
-    program = many.pick_program(first.max_categories, first.preset.settings)
+    model = programs.fit_program()(*many.stack(list(zip(keys, observations, strict=True))), device=device)
+    program = programs.pick_program(first.max_categories, first.preset.settings)
     batches: list[list[dict[str, Any]]] = [[] for _ in snapshots]
     for _ in range(num_picks):
         keys = [s.key(gp_bandit.PICK) for s in snapshots]
         observations = [s.observations(size) for s in snapshots]
-        domains = [s.encoder.domain for s in snapshots]
+        domains = [ablation.domain(s.encoder.domain) if ablation else s.encoder.domain for s in snapshots]
         key, seen, domain = many.stack(list(zip(keys, observations, domains, strict=True)))
         explores = np.array([s.explores() for s in snapshots])
         found = program(key, seen, model.y, domain, model.fit.hyper, explores, device=device)
@@ -137,7 +111,8 @@ def _accept(snapshot: Snapshot, point: Features) -> dict[str, Any]:
     return params
 
 
-def _resume(lane: Lane, batch_size: int, preset: Preset) -> Snapshot:
+def resume(lane: Lane, batch_size: int, preset: Preset) -> Snapshot:
+    """The study of a lane as it stands."""
     snapshot = Snapshot(lane.experimenter.problem, [], lane.seed, preset)
     for start in range(0, len(lane.done), batch_size):
         batch = lane.done[start : start + batch_size]

@@ -73,6 +73,12 @@ def test_the_centre_is_suggested_also_after_points_of_the_user():
     assert methods(Snapshot(ONE_GOAL, trials, 0, PAPER).take_seeds(2)) == ["centre", "quasi_random"]
 
 
+def test_the_centre_is_not_suggested_again_where_the_user_enqueued_it():
+    centre = Encoder(ONE_GOAL.space).centre(np.random.default_rng(5))
+    trials = record([(centre, TrialState.QUEUED)])
+    assert methods(Snapshot(ONE_GOAL, trials, 0, PAPER).take_seeds(2)) == ["quasi_random", "quasi_random"]
+
+
 def test_a_space_of_one_point_is_all_seeds():
     problem = Problem.define({"a": ph.Int(3, 3)})
     trials = record([({"a": 3}, measured(problem, 1.0))] * 5)

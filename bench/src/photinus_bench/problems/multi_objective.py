@@ -23,8 +23,7 @@ def multi_objective(family: str, number: int, dimension: int, num_objectives: in
     """One of the problems, normalised."""
     original = make(family, number, dimension, num_objectives)
     low, high = np.array(original.min_bounds), np.array(original.max_bounds)
-    diagonal = np.linspace(low, high, DIAGONAL_POINTS)
-    scale = np.mean([np.abs(original.objective_function(x.tolist())) for x in diagonal], axis=0)
+    scale = scale_of(family, number, dimension, num_objectives)
     names = [f"x{i}" for i in range(dimension)]
     metrics = [f"f{i + 1}" for i in range(num_objectives)]
 
@@ -38,6 +37,13 @@ def multi_objective(family: str, number: int, dimension: int, num_objectives: in
         problem=Problem.define(space, dict.fromkeys(metrics, "minimize")),
         truth=truth,
     )
+
+
+def scale_of(family: str, number: int, dimension: int, num_objectives: int) -> np.ndarray:
+    """What each objective is divided by."""
+    original = make(family, number, dimension, num_objectives)
+    diagonal = np.linspace(original.min_bounds, original.max_bounds, DIAGONAL_POINTS)
+    return np.mean([np.abs(original.objective_function(x.tolist())) for x in diagonal], axis=0)
 
 
 def make(family: str, number: int, dimension: int, num_objectives: int) -> TestProblem:

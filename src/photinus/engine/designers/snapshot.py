@@ -35,7 +35,7 @@ class Snapshot:
         self.signs = np.array(signs)
         self.labels = encode_labels((t.values for t in self.completed), problem.metric_names, signs)
         self.is_feasible = np.array([t.state is TrialState.COMPLETED for t in self.completed], dtype=bool)
-        self._is_first_suggestion = all(t.algorithm is None for t in trials)
+        self._is_first_suggestion = all(t.algorithm is None for t in trials) and not self._has_centre()
         latest_result = max((_completion(t) for t in self.completed), default=-1)
         latest_pending = max((_handed_out(t) for t in visited if not t.state.is_finished), default=-1)
         self._has_new_data = latest_result > latest_pending
@@ -79,6 +79,13 @@ class Snapshot:
             self.add(params)
             taken.append(Suggestion(params=params, reason={"method": method, "intent": "explore"}))
         return taken
+
+    def _has_centre(self) -> bool:
+        """Whether the user brought the centre along, with whatever categories."""
+        if not self.encoder.axes:
+            return False
+        centre = self.encoder.encode([self.encoder.centre(np.random.default_rng(0))]).continuous
+        return bool(np.any(np.all(self.features.continuous == centre, axis=1)))
 
     def _seed_is_due(self, num_seeds: int) -> bool:
         return not self.num_completed or self.number < num_seeds or self.encoder.num_features == 0

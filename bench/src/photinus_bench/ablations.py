@@ -1,0 +1,165 @@
+"""Photinus with a part of the algorithm taken out or exchanged, for lock-step runs: `photinus-paper/no-log`.
+
+    no-scaling         labels are shifted by their median but not divided by their deviation
+    no-half-rank       bad labels keep their distances
+    no-log             labels are brought into the same range by a straight line
+    no-warping         none of the three
+    no-trust-region    the search may go anywhere from the first trial on
+    l-bfgs             the acquisition is climbed by gradients: 25 random starts, 100 steps (paper, App. C)
+
+Words follow each other by slashes. What stays is the engine's own code; constants are the preset's.
+"""
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from photinus.engine import lbfgs, many, warping
+from photinus.engine.acquisition.trust_region import constrain
+from photinus.engine.arrays import Observations
+from photinus.engine.bandit import BanditSettings, acquisition
+from photinus.engine.cache import Program
+from photinus.engine.features import Domain, Features
+from photinus.engine.gp.fit import Fit, fit
+from photinus.engine.gp.kernel import Hyperparameters
+
+STAGES = ("no-scaling", "no-half-rank", "no-log")
+NUM_STARTS, MAX_STEPS = 25, 100  # paper, App. C: random restarts and iterations of L-BFGS-B
+MAX_TRIES = 20  # line-search steps, as in the fit
+# A compiled program is kept on disk by what it depends on; the engine's own key does not cover this file.
+SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+
+
+class Labels(NamedTuple):
+    """What of a fitted model the search needs."""
+
+    fit: Fit
+    y: jax.Array
+
+
+class Found(NamedTuple):
+    """The point that a search ended at."""
+
+    features: Features
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """Programs over a leading axis of studies, as `photinus.engine.many` has them."""
+
+    stages_off: tuple[str, ...] = ()
+    has_trust_region: bool = True
+    climbs: bool = False
+
+    @classmethod
+    def parse(cls, words: tuple[str, ...]) -> "Ablation | None":
+        """What the words after an algorithm's name mean; None without any."""
+        known = {*STAGES, "no-warping", "no-trust-region", "l-bfgs"}
+        if unknown := [word for word in words if word not in known]:
+            raise ValueError(f"no ablation is named {unknown[0]!r}: there are {', '.join(sorted(known))}")
+        off = STAGES if "no-warping" in words else tuple(stage for stage in STAGES if stage in words)
+        return cls(off, "no-trust-region" not in words, "l-bfgs" in words) if words else None
+
+    def fit_program(self) -> Program:
+        """Fit of studies side by side."""
+        return _fit_program(self.stages_off) if self.stages_off else many.fit_program()
+
+    def pick_program(self, max_categories: int, settings: BanditSettings) -> Program:
+        """Search of studies side by side."""
+        if not self.climbs:
+            return many.pick_program(max_categories, settings)
+        if max_categories:
+            raise ValueError("l-bfgs needs gradients: the problem must have no categorical parameters")
+        return _climb_program(settings)
+
+    def domain(self, domain: Domain) -> Domain:
+        """The search's domain; a trust region that looks at no dimension is none."""
+        if self.has_trust_region:
+            return domain
+        return domain._replace(is_trusted=np.zeros_like(domain.is_trusted))
+
+
+@functools.cache
+def _fit_program(stages_off: tuple[str, ...]) -> Program:
+    one = functools.partial(fit_arrays, stages_off=stages_off)
+    return Program("fit_ablation", jax.vmap(one), (stages_off, SOURCE))
+
+
+@functools.cache
+def _climb_program(settings: BanditSettings) -> Program:
+    return Program("climb", jax.vmap(functools.partial(climb, settings=settings)), (settings, SOURCE))
+
+
+def fit_arrays(key: jax.Array, observations: Observations, *, stages_off: tuple[str, ...]) -> Labels:
+    """The engine's fit to labels that went through some stages only."""
+    one = functools.partial(warp, stages_off=stages_off)
+    warp_all = jax.vmap(one, in_axes=(1, None, None), out_axes=1)
+    y = warp_all(observations.labels, observations.is_feasible, observations.is_completed)
+    found = fit(
+        jax.random.wrap_key_data(key, impl="threefry2x32"),
+        observations.features,
+        y,
+        observations.is_completed,
+    )
+    return Labels(found, y)
+
+
+def warp(
+    labels: jax.Array, is_feasible: jax.Array, is_completed: jax.Array, *, stages_off: tuple[str, ...]
+) -> jax.Array:
+    """One metric's labels through the stages of `photinus.engine.warping` that are on."""
+    y = jnp.where(is_feasible, labels, 0.0)
+    largest = jnp.max(jnp.abs(y))
+    y = y / jnp.where(largest > 0, largest, 1.0)  # a unit in which no square overflows
+    y, _, deviation = warping.scale_linearly(y, is_feasible)
+    if "no-scaling" in stages_off:
+        y = y * deviation
+    if "no-half-rank" not in stages_off:
+        y = warping.warp_half_rank(y, is_feasible)[0]
+    low = jnp.min(y, where=is_feasible, initial=jnp.inf)
+    high = jnp.max(y, where=is_feasible, initial=-jnp.inf)
+    low, high = (jnp.where(jnp.any(is_feasible), v, 0.0) for v in (low, high))
+    if "no-log" in stages_off:
+        y = 0.5 - (high - y) / jnp.where(high > low, high - low, 1.0)
+    else:
+        y = warping.warp_log(y, low, high)
+    y = warping.replace_infeasible(y, is_feasible)
+    shift = jnp.sum(y, where=is_completed) / jnp.maximum(jnp.sum(is_completed), 1)
+    return jnp.where(is_completed, y - shift, 0.0)
+
+
+def climb(
+    key: jax.Array,
+    observations: Observations,
+    y: jax.Array,
+    domain: Domain,
+    hyper: Hyperparameters,
+    explores: jax.Array,
+    *,
+    settings: BanditSettings,
+) -> Found:
+    """The best of L-BFGS from random starts on the acquisition, penalty of the trust region included."""
+    key_search, key_weights = jax.random.split(jax.random.wrap_key_data(key, impl="threefry2x32"))
+    _, region, score = acquisition(key_weights, observations, y, domain, hyper, explores, settings)
+    no_categories = observations.features.categorical[:1]
+
+    def loss(x: jax.Array) -> Any:
+        point = Features(x[None], no_categories)
+        return -constrain(region, point.continuous, score(point))[0]
+
+    num_features = observations.features.continuous.shape[1]
+    starts = jax.random.uniform(key_search, (NUM_STARTS, num_features), y.dtype)
+    low, high = jnp.zeros(num_features, y.dtype), jnp.ones(num_features, y.dtype)
+    found = jax.vmap(
+        lambda x: lbfgs.minimise(
+            jax.value_and_grad(loss), x, low, high, max_steps=MAX_STEPS, max_tries=MAX_TRIES
+        )
+    )(starts)
+    best = found.x[jnp.argmin(found.loss)]
+    return Found(Features(best[None], no_categories))

@@ -1,0 +1,119 @@
+"""Firefly against L-BFGS on one acquisition at equal time (the paper's figure "Firefly vs. L-BFGS-B on UCB(x)").
+
+    python -m photinus_bench.acquisition_study --out bench/records/acquisition.json
+
+A study of `paper` is brought to some trials, its model is fitted once, and both searches then maximise the same upper
+confidence bound with budgets from tiny to full, several seeds each. Time is counted as the paper does: the firefly
+search by the clock; L-BFGS by what one evaluation of value and gradient at all its restarts costs, times the number
+of its steps, as if all else were free. What its program really took stands beside it.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from photinus.engine.designers import gp_bandit
+from photinus.engine.designers.constants import PAPER
+from photinus.engine.designers.snapshot import Snapshot
+from photinus.engine.padding import padded_size
+from photinus_bench import lockstep
+from photinus_bench.acquisition_searches import Variant, gradient_program, search_program
+from photinus_bench.lane import Lane
+from photinus_bench.tasks import Task, build
+
+TASK = "bbob/f15/20d"  # Rastrigin: many local maxima
+NUM_TRIALS = 40  # the trust region is still on
+EVALUATIONS = (250, 500, 1000, 2500, 5000, 10_000, 25_000, 75_000)
+STEPS = (1, 2, 5, 10, 20, 50, 100)
+NUM_SEEDS = 10
+NUM_TIMINGS = 20
+
+
+def fitted_study(task: str, num_trials: int, seed: int) -> tuple[Snapshot, Any, int]:
+    """A study of `paper` after so many trials, with its model and padded size."""
+    lane = Lane(build(Task.parse(task), seed), seed)
+    for _ in lockstep.run([lane], num_trials=num_trials, batch_size=1, preset=PAPER):
+        pass
+    study = lockstep.resume(lane, 1, PAPER)
+    size = padded_size(num_trials + 1)
+    return study, gp_bandit.fit(study, size), size
+
+
+def measure(study: Snapshot, model: Any, size: int, variant: Variant, seed: int) -> dict[str, Any]:
+    """One search with one budget and one seed."""
+    program = search_program(variant, study.preset.settings)
+    _, *rest = gp_bandit.pick_arguments(study, model, False, size)
+    key = np.random.SeedSequence([seed, 99]).generate_state(2)
+    jax.block_until_ready(program(key, *rest))  # compiled, and its caches warm
+    began = time.perf_counter()
+    found = jax.block_until_ready(program(key, *rest))
+    seconds = time.perf_counter() - began
+    row: dict[str, Any] = {
+        "search": "lbfgs" if variant.uses_gradients else "firefly",
+        "trust_region": variant.has_trust_region,
+        "budget": variant.max_steps if variant.uses_gradients else variant.max_evaluations,
+        "seed": seed,
+        "score": float(found.score),
+        "clock_s": seconds,
+        "counted_s": seconds,
+    }
+    if variant.uses_gradients:
+        row["counted_s"] = variant.max_steps * gradient_seconds(study, rest, variant)
+    return row
+
+
+def gradient_seconds(study: Snapshot, rest: list[Any], variant: Variant) -> float:
+    """What one evaluation at all restarts costs: the median of a few."""
+    program = gradient_program(variant._replace(max_steps=0), study.preset.settings)
+    x = np.random.default_rng(0).random((variant.num_restarts, study.features.continuous.shape[1]))
+    key = np.zeros(2, np.uint32)
+    jax.block_until_ready(program(key, *rest, x))
+    seconds = []
+    for _ in range(NUM_TIMINGS):
+        began = time.perf_counter()
+        jax.block_until_ready(program(key, *rest, x))
+        seconds.append(time.perf_counter() - began)
+    return float(np.median(seconds))
+
+
+def study_searches(
+    task: str = TASK, num_trials: int = NUM_TRIALS, num_seeds: int = NUM_SEEDS
+) -> dict[str, Any]:
+    """Every search, with and without the trust region, with every budget and seed."""
+    study, model, size = fitted_study(task, num_trials, 0)
+    rows = []
+    for has_trust_region in (False, True):
+        variants = [Variant(False, has_trust_region, max_evaluations=budget) for budget in EVALUATIONS]
+        variants += [Variant(True, has_trust_region, max_steps=budget) for budget in STEPS]
+        rows += [measure(study, model, size, v, seed) for v in variants for seed in range(num_seeds)]
+    return {"task": task, "num_trials": num_trials, "rows": rows}
+
+
+def main() -> None:
+    """Write the figures' numbers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, default=NUM_SEEDS)
+    arguments = parser.parse_args()
+    result = study_searches(num_seeds=arguments.seeds)
+    arguments.out.write_text(json.dumps(result) + "\n")
+    for search in ("firefly", "lbfgs"):
+        for has_trust_region in (False, True):
+            rows = [
+                r for r in result["rows"] if (r["search"], r["trust_region"]) == (search, has_trust_region)
+            ]
+            for budget in sorted({row["budget"] for row in rows}):
+                those = [row for row in rows if row["budget"] == budget]
+                score, seconds = (np.median([row[key] for row in those]) for key in ("score", "counted_s"))
+                print(
+                    f"{search:8} trust region {has_trust_region!s:5} {budget:6} {seconds:.4f} s {score:.6g}"
+                )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Photinus' columns of a suite where there is a GPU: `python -m photinus_bench.lockstep_suite SUITE --out FILE.jsonl`.
+
+Needs JAX, NumPy, SciPy and the packages of the problems, and no installation: `PYTHONPATH=src:bench/src`. Records go
+to a plain file of lines, for `python -m photinus_bench.records import FILE.jsonl` at home. Given again, the command
+goes on after what the file and its checkpoint hold; what the repository has already is not run.
+"""
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+from photinus_bench import fleet, suite
+from photinus_bench.progress import in_words, note
+from photinus_bench.record import Record, RunKey
+from photinus_bench.records import Records
+from photinus_bench.runner import add_plan_arguments, plan
+
+
+def read_keys(path: Path) -> set[RunKey]:
+    """Runs in a file of lines; a last line that was cut off is removed, since others will follow."""
+    if not path.exists():
+        return set()
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        os.truncate(path, len(whole))
+    return {Record.from_line(line).key for line in whole.decode().splitlines()}
+
+
+def append(path: Path, records: list[Record]) -> None:
+    """Add records; they are on disk after this."""
+    with path.open("a") as file:
+        file.writelines(record.to_line() + "\n" for record in records)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    add_plan_arguments(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl")
+    parser.add_argument("--device", default="gpu")
+    arguments = parser.parse_args()
+    keys = plan(arguments.suites, arguments.repeats, arguments.algorithms)
+    known = read_keys(arguments.out) | set(Records(arguments.records).load())
+    ours = [key for key in suite.in_order(keys) if suite.is_ours(key.algorithm)]
+    missing = [key for key in fleet.leave_out_equals(ours) if key not in known]
+    note(f"{len(ours)} runs of Photinus, {len(missing)} to run")
+    began = time.monotonic()
+    deadline = None if arguments.max_seconds is None else began + arguments.max_seconds
+
+    def keep(records: list[Record]) -> None:
+        append(arguments.out, records)
+        key = records[0].key
+        note(
+            f"{len(records)} runs of {key.algorithm} like {key.task}, batches of {key.batch_size}: "
+            f"{sum(record.wall_s for record in records):.1f} s; {in_words(time.monotonic() - began)} in all"
+        )
+
+    checkpoint = arguments.out.with_name(arguments.out.name + ".checkpoint")
+    is_done = fleet.run_all(missing, arguments.device, checkpoint, keep, deadline)
+    note("done" if is_done else "out of time; give the same command again to go on")
+
+
+if __name__ == "__main__":
+    main()

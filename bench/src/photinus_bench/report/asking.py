@@ -1,0 +1,114 @@
+"""Questions that several sections put to the results."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from photinus_bench.analysis.bootstrap import Interval
+from photinus_bench.analysis.comparison import Comparison
+from photinus_bench.analysis.convergence import Band, band
+from photinus_bench.report import drawing
+from photinus_bench.report.results import Cell, Results
+from photinus_bench.report.section import Section, comparison_table
+from photinus_bench.tasks import NAMES
+
+BASELINE = "photinus-paper"
+SINGLE_FUNCTIONS = ("f01", "f03", "f08", "f12", "f15", "f17", "f21", "f24")
+
+
+def bbob(dimension: int, variant: str = "", names: Sequence[str] = NAMES["bbob"]) -> list[str]:
+    """Tasks of the BBOB functions."""
+    return ["/".join(filter(None, [f"bbob/{name}/{dimension}d", variant])) for name in names]
+
+
+def rivals_of(
+    results: Results,
+    tasks: Sequence[str],
+    batch_size: int = 1,
+    *,
+    keep: Callable[[str], bool] = lambda _: True,
+) -> list[str]:
+    """Who can be compared with the baseline on any of the tasks; ablations have sections of their own."""
+    names = results.algorithms(tasks, batch_size)
+    return [name for name in names if name != BASELINE and "/" not in name and keep(name)]
+
+
+def compare_all(
+    results: Results, tasks: Sequence[str], algorithms: Sequence[str], **settings: int | bool
+) -> dict[str, Comparison]:
+    """Comparisons with the baseline, of those that share a task with it."""
+    found = {name: results.compare(tasks, BASELINE, name, **settings) for name in algorithms}
+    return {name: comparison for name, comparison in found.items() if comparison is not None}
+
+
+def add_violins(
+    section: Section,
+    results: Results,
+    tasks: Sequence[str],
+    name: str,
+    caption: str,
+    *,
+    algorithms: Sequence[str] | None = None,
+    **settings: int | bool,
+) -> None:
+    """Violins and their table, if anybody can be compared."""
+    batch_size = int(settings.get("batch_size", 1))
+    chosen = rivals_of(results, tasks, batch_size) if algorithms is None else algorithms
+    comparisons = compare_all(results, tasks, chosen, **settings)
+    if not comparisons:
+        return
+    others = {each: results.compare_like_vizier(tasks, BASELINE, each, **settings) for each in comparisons}
+    section.add_figure(name, caption, drawing.violins(comparisons, BASELINE))
+    section.text.append(
+        comparison_table(comparisons, {each: c for each, c in others.items() if c is not None})
+    )
+
+
+def median_lines(
+    results: Results, tasks_by_setting: dict[float, tuple[list[str], int]]
+) -> dict[str, dict[float, Interval]]:
+    """Medians with intervals by algorithm and setting, from (tasks, batch size) by setting."""
+    rows: dict[str, dict[float, Interval]] = {}
+    for setting, (tasks, batch_size) in tasks_by_setting.items():
+        rivals = rivals_of(results, tasks, batch_size)
+        for name, comparison in compare_all(results, tasks, rivals, batch_size=batch_size).items():
+            rows.setdefault(name, {})[setting] = comparison.interval
+    return rows
+
+
+def lines_table(rows: dict[str, dict[float, Interval]], what: str) -> str:
+    """The same as a table."""
+    settings = sorted({setting for points in rows.values() for setting in points})
+    lines = [
+        "| algorithm | " + " | ".join(f"{what} {setting:g}" for setting in settings) + " |",
+        "|---|" + "---|" * len(settings),
+    ]
+    for name, points in rows.items():
+        cells = [
+            f"{points[s].median:+.2f} ({points[s].low:+.2f} to {points[s].high:+.2f})" if s in points else ""
+            for s in settings
+        ]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def gap_panel(
+    results: Results, task: str, algorithms: Sequence[str], batch_size: int = 1
+) -> dict[str, tuple[np.ndarray, Band]]:
+    """Median and 40-60 percentiles of the best so far, by algorithm."""
+    panel = {}
+    for name in algorithms:
+        curves = results.curves(Cell(task, name, batch_size, 100))
+        if curves:
+            table = np.array(list(curves.values()))
+            panel[name] = (np.arange(1, table.shape[1] + 1), band(table))
+    return panel
+
+
+def counts_text(results: Results, tasks: Sequence[str], batch_size: int = 1) -> str:
+    """Repeats behind each algorithm's curves, for a caption."""
+    counts = {}
+    for name in results.algorithms(tasks, batch_size):
+        repeats = [len(results.runs(Cell(task, name, batch_size, 100))) for task in tasks]
+        counts[name] = max(repeats)
+    return ", ".join(f"{name} {count}" for name, count in counts.items())

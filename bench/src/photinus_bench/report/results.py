@@ -1,0 +1,186 @@
+"""Records as curves and comparisons: what the report's sections ask for."""
+
+import functools
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from photinus.problem import Goal
+from photinus_bench.analysis import hypervolume, log_efficiency, vizier_comparator
+from photinus_bench.analysis.bootstrap import Interval, median_interval
+from photinus_bench.analysis.comparison import Comparison, Pair, compare
+from photinus_bench.analysis.convergence import best_so_far
+from photinus_bench.analysis.speed import seconds_per_suggestion
+from photinus_bench.problems.fronts import nadir_box
+from photinus_bench.record import Record, RunKey
+from photinus_bench.tasks import Task
+
+SEED = 20_240_821  # of the bootstrap
+Curves = dict[int, np.ndarray]  # best-so-far by repeat
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All repeats of one algorithm on one task in batches of one size."""
+
+    task: str
+    algorithm: str
+    batch_size: int
+    num_trials: int
+
+
+class Results:
+    """Runs that began, by cell and repeat."""
+
+    def __init__(self, records: Mapping[RunKey, Record]) -> None:
+        self._runs: dict[Cell, dict[int, Record]] = defaultdict(dict)
+        self.unsupported: dict[tuple[str, str], str] = {}  # (algorithm, task) -> why
+        for key, record in sorted(records.items()):
+            if record.unsupported is not None:
+                self.unsupported[key.algorithm, key.task] = record.unsupported
+            elif len(record.truth):
+                cell = Cell(key.task, key.algorithm, key.batch_size, key.num_trials)
+                self._runs[cell][key.repeat] = record
+
+    @property
+    def records(self) -> list[Record]:
+        """Every run."""
+        return [record for runs in self._runs.values() for record in runs.values()]
+
+    def algorithms(self, tasks: Iterable[str], batch_size: int = 1, num_trials: int = 100) -> list[str]:
+        """Who ran any of the tasks, by name."""
+        wanted = set(tasks)
+        return sorted(
+            {
+                cell.algorithm
+                for cell in self._runs
+                if cell.task in wanted and (cell.batch_size, cell.num_trials) == (batch_size, num_trials)
+            }
+        )
+
+    def tasks(self) -> list[str]:
+        """Every task that somebody ran."""
+        return sorted({cell.task for cell in self._runs})
+
+    def runs(self, cell: Cell) -> dict[int, Record]:
+        """Records by repeat; none where nobody ran it."""
+        return self._runs.get(cell, {})
+
+    def curves(self, cell: Cell, *, at_nadir: bool = False) -> Curves:
+        """Best truth so far, or hypervolume where there are several objectives, by repeat."""
+        runs = self.runs(cell)
+        if not runs:
+            return {}
+        if len(self.goals(cell.task)) > 1:
+            table = self._volumes(cell, at_nadir)
+        else:
+            truths = [record.truth[:, 0].tolist() for record in runs.values()]
+            table = best_so_far(truths, cell.num_trials, self.goals(cell.task)[0])
+        return dict(zip(runs, table, strict=True))
+
+    def seconds(self, cell: Cell) -> np.ndarray:
+        """Seconds of every suggestion, (R, T), NaN where a run had stopped."""
+        table = np.full((len(self.runs(cell)), cell.num_trials), np.nan)
+        for row, record in zip(table, self.runs(cell).values(), strict=True):
+            row[: len(record.seconds)] = record.seconds
+        return table
+
+    def goals(self, task: str) -> list[Goal]:
+        """Directions of a task's objectives."""
+        return [Goal(goal) for goal in self._any_record(task).goals.values()]
+
+    def score_goal(self, task: str) -> Goal:
+        """Which way the curves of a task go."""
+        goals = self.goals(task)
+        return goals[0] if len(goals) == 1 else Goal.MAXIMIZE
+
+    def pairs(
+        self,
+        tasks: Sequence[str],
+        baseline: str,
+        compared: str,
+        *,
+        batch_size: int = 1,
+        num_trials: int = 100,
+        at_nadir: bool = False,
+    ) -> list[Pair]:
+        """Curves of two algorithms on the tasks that both ran."""
+        found = []
+        for task in tasks:
+            both = [
+                self.curves(Cell(task, name, batch_size, num_trials), at_nadir=at_nadir)
+                for name in (baseline, compared)
+            ]
+            if all(both):
+                found.append(Pair.of(both[0], both[1], self.score_goal(task)))
+        return found
+
+    def compare(
+        self, tasks: Sequence[str], baseline: str, compared: str, **settings: int | bool
+    ) -> Comparison | None:
+        """Log-efficiency of one algorithm against another; None where they share no task."""
+        pairs = self.pairs(tasks, baseline, compared, **settings)  # pyright: ignore[reportArgumentType]
+        return compare(pairs, SEED, log_efficiency.scores) if pairs else None
+
+    def compare_like_vizier(
+        self, tasks: Sequence[str], baseline: str, compared: str, **settings: int | bool
+    ) -> Comparison | None:
+        """The same by google-vizier's comparator, on the tasks that it has a rule for."""
+        pairs = [
+            pair
+            for pair in self.pairs(tasks, baseline, compared, **settings)  # pyright: ignore[reportArgumentType]
+            if np.all(np.isfinite(pair.baseline)) and np.all(np.isfinite(pair.compared))
+        ]
+        return compare(pairs, SEED, vizier_comparator.scores) if pairs else None
+
+    def speed(self, tasks: Sequence[str], algorithm: str, num_trials: int = 100) -> Interval | None:
+        """Median seconds per suggestion over the tasks, of runs that had the machine's cores for themselves."""
+        values = []
+        for task in tasks:
+            cell = Cell(task, algorithm, 1, num_trials)
+            alone = [record.side_by_side == 1 for record in self.runs(cell).values()]
+            medians = seconds_per_suggestion(self.seconds(cell))[alone]
+            medians = medians[np.isfinite(medians)]
+            if len(medians):
+                values.append(medians)
+        return median_interval(values, SEED) if values else None
+
+    def stops(self) -> dict[str, list[Record]]:
+        """Runs that ended early, by algorithm."""
+        found: dict[str, list[Record]] = defaultdict(list)
+        for record in self.records:
+            if record.stopped is not None:
+                found[record.key.algorithm].append(record)
+        return dict(found)
+
+    def _any_record(self, task: str) -> Record:
+        for cell, runs in self._runs.items():
+            if cell.task == task:
+                return next(iter(runs.values()))
+        raise KeyError(task)
+
+    def _volumes(self, cell: Cell, at_nadir: bool) -> np.ndarray:
+        goals = self.goals(cell.task)
+        box = _nadir(cell.task) if at_nadir else self._box(cell.task)
+        truths = [record.truth for record in self.runs(cell).values()]
+        return hypervolume.hypervolume_curves(truths, cell.num_trials, goals, box, _directions(len(goals)))
+
+    @functools.cache  # noqa: B019 - results live as long as the report is written
+    def _box(self, task: str) -> hypervolume.Box:
+        """The common reference point of everyone who ran the task."""
+        points = [r.truth for cell, runs in self._runs.items() if cell.task == task for r in runs.values()]
+        return hypervolume.common_box(points, self.goals(task))
+
+
+@functools.cache
+def _directions(num_objectives: int) -> np.ndarray:
+    return hypervolume.directions(num_objectives)
+
+
+@functools.cache
+def _nadir(text: str) -> hypervolume.Box:
+    task = Task.parse(text)
+    assert task.dimension is not None
+    return nadir_box(task.family, int(task.name), task.dimension, task.num_objectives)

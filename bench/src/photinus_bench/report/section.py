@@ -1,0 +1,61 @@
+"""One part of the report: a claim, what was found, figures, and how to make the records behind it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from matplotlib.figure import Figure
+
+from photinus_bench.analysis.bootstrap import Interval
+from photinus_bench.analysis.comparison import Comparison
+
+
+@dataclass
+class Section:
+    """Markdown, and figures by file name with their captions."""
+
+    title: str
+    claim: str | None  # of the paper; None where the paper shows nothing
+    command: str  # that makes or extends the records
+    text: list[str] = field(default_factory=list)
+    figures: list[tuple[str, str, Figure]] = field(default_factory=list)  # (name, caption, figure)
+
+    def add_figure(self, name: str, caption: str, figure: Figure) -> None:
+        """Put a figure at the end of the section."""
+        self.figures.append((name, caption, figure))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no records for it."""
+        return not self.figures and not self.text
+
+
+def comparison_table(
+    comparisons: Mapping[str, Comparison], others: Mapping[str, Comparison] | None = None
+) -> str:
+    """Medians with intervals and verdicts, best first; `others` are by google-vizier's comparator."""
+    lines = [
+        "| algorithm | median log-efficiency | 95 % interval | verdict | problems | repeats "
+        "| by google-vizier's comparator |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in sorted(comparisons, key=lambda each: -comparisons[each].interval.median):
+        comparison = comparisons[name]
+        interval = comparison.interval
+        other = (others or {}).get(name)
+        lines.append(
+            f"| {name} | {interval.median:+.2f} | {interval.low:+.2f} to {interval.high:+.2f} "
+            f"| {comparison.verdict.value} | {len(comparison.scores)} | {repeats_text(comparison.num_repeats)} "
+            f"| {'' if other is None else interval_text(other.interval)} |"
+        )
+    return "\n".join(lines)
+
+
+def interval_text(interval: Interval) -> str:
+    """A number and its interval in a few characters."""
+    return f"{interval.median:+.2f} ({interval.low:+.2f} to {interval.high:+.2f})"
+
+
+def repeats_text(counts: Sequence[int]) -> str:
+    """How many repeats: one number, or the range where problems differ."""
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low} to {high}"

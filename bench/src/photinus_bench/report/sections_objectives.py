@@ -1,0 +1,82 @@
+"""Several objectives: violins, single problems, number of objectives."""
+
+from photinus_bench.report import drawing
+from photinus_bench.report.asking import (
+    BASELINE,
+    add_violins,
+    compare_all,
+    counts_text,
+    gap_panel,
+    lines_table,
+    median_lines,
+    rivals_of,
+)
+from photinus_bench.report.results import Results
+from photinus_bench.report.section import Section, comparison_table
+from photinus_bench.tasks import NAMES
+
+SINGLE_PROBLEMS = ("dtlz/2", "dtlz/7", "wfg/1", "wfg/4", "zdt/1", "zdt/6")
+COUNTS = (2, 3, 4, 5, 6, 7, 8)
+
+
+def problems(num_objectives: int, families: tuple[str, ...], dimension: int) -> list[str]:
+    """Tasks of whole families."""
+    return [
+        f"{family}/{name}/{dimension}d/{num_objectives}m" for family in families for name in NAMES[family]
+    ]
+
+
+def two_objectives(results: Results) -> Section:
+    """All problems with two objectives, and six of them as curves."""
+    section = Section(
+        "Two objectives",
+        "In the median Vizier performs similarly to Ax and HEBO and outperforms Optuna and random search; "
+        "single problems differ wildly.",
+        "make bench SUITE=multi-objective",
+    )
+    tasks = problems(2, ("dtlz", "wfg", "zdt"), 5)
+    add_violins(
+        section,
+        results,
+        tasks,
+        "two-objectives",
+        "Log-efficiency of hypervolume by problem, 5-D, with the common reference point.",
+    )
+    rivals = rivals_of(results, tasks)
+    at_nadir = compare_all(results, tasks, rivals, at_nadir=True)
+    if at_nadir:
+        section.text += ["The same with hypervolumes at the true nadir point:", comparison_table(at_nadir)]
+    chosen = [f"{name}/5d/2m" for name in SINGLE_PROBLEMS]
+    panels = {
+        task.rsplit("/", 2)[0].replace("/", " ").upper(): gap_panel(results, task, [BASELINE, *rivals])
+        for task in chosen
+    }
+    panels = {title: panel for title, panel in panels.items() if panel}
+    if panels:
+        section.add_figure(
+            "two-objectives-problems",
+            "Dominated hypervolume as a share of the common box: median and 40-60 percentiles. Repeats: "
+            + counts_text(results, chosen)
+            + ".",
+            drawing.curves(panels, "trials", "hypervolume"),
+        )
+    return section
+
+
+def number_of_objectives(results: Results) -> Section:
+    """DTLZ and WFG with more and more objectives."""
+    section = Section(
+        "Number of objectives",
+        "HEBO stays stable, Ax suffers with many objectives, Vizier is robust.",
+        "make bench SUITE=objectives",
+    )
+    settings = {float(m): (problems(m, ("dtlz", "wfg"), m + 3), 1) for m in COUNTS}
+    rows = median_lines(results, settings)
+    if any(len(points) > 1 for points in rows.values()):
+        section.add_figure(
+            "number-of-objectives",
+            "Median log-efficiency over DTLZ and WFG, D = M + 3.",
+            drawing.medians(rows, "objectives", BASELINE),
+        )
+        section.text.append(lines_table(rows, "M ="))
+    return section

@@ -1,0 +1,243 @@
+"""Parts of the algorithm: search of the acquisition, trust region, latency, warping, first points."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from photinus.engine import warping
+from photinus.engine.cache import engine_context
+from photinus.engine.designers.quasi_random import halton
+from photinus.engine.encoding import Encoder
+from photinus.space import Float, SearchSpace
+from photinus_bench.analysis.comparison import Comparison
+from photinus_bench.analysis.convergence import Band
+from photinus_bench.report import drawing
+from photinus_bench.report.asking import BASELINE, bbob, compare_all, counts_text, gap_panel
+from photinus_bench.report.results import Results
+from photinus_bench.report.section import Section, comparison_table
+
+DIMENSIONS = (5, 10, 20, 40, 80)
+SEARCHES = (
+    BASELINE,
+    f"{BASELINE}/no-trust-region",
+    f"{BASELINE}/l-bfgs",
+    f"{BASELINE}/l-bfgs/no-trust-region",
+)
+STAGES = ("no-scaling", "no-half-rank", "no-log", "no-warping")
+WORST_SHOWN = 0.0  # penalties of the trust region are clipped, as in the paper
+
+
+def acquisition(studies: dict[str, Any]) -> Section:
+    """Firefly against L-BFGS on one acquisition."""
+    section = Section(
+        "Firefly against L-BFGS on one acquisition",
+        "Firefly finds better points at every wall-clock budget, while L-BFGS-B plateaus early; "
+        "with the trust region L-BFGS-B hardly enters it.",
+        "python -m photinus_bench.acquisition_study --out bench/records/acquisition.json",
+    )
+    study = studies.get("acquisition")
+    if study is None:
+        return section
+    panels = {}
+    for has_region in (False, True):
+        rows = [row for row in study["rows"] if row["trust_region"] == has_region]
+        panels["with trust region" if has_region else "without trust region"] = {
+            search: (
+                _medians([r for r in rows if r["search"] == search], "counted_s"),
+                np.array([max(r["score"], WORST_SHOWN) for r in rows if r["search"] == search]),
+            )
+            for search in ("firefly", "lbfgs")
+        }
+    section.add_figure(
+        "acquisition",
+        f"The best upper confidence bound found against the seconds counted, {study['task']} after "
+        f"{study['num_trials']} trials. L-BFGS has 25 restarts; its time is that of its gradients alone. "
+        "Penalties outside the trust region are shown as 0.",
+        drawing.clouds(panels, "seconds counted", "acquisition reached", joins_medians=True, is_log_x=True),
+    )
+    section.text.append(_acquisition_table(study["rows"]))
+    return section
+
+
+def _medians(rows: list[dict[str, Any]], key: str) -> np.ndarray:
+    """The median over seeds for the budget of each row, so that points of one budget stand above each other."""
+    by_budget = {
+        b: np.median([r[key] for r in rows if r["budget"] == b]) for b in {r["budget"] for r in rows}
+    }
+    return np.array([by_budget[row["budget"]] for row in rows])
+
+
+def _acquisition_table(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "| search | trust region | budget | seconds counted | acquisition: median (worst, best of seeds) |",
+        "|---|---|---|---|---|",
+    ]
+    for search in ("firefly", "lbfgs"):
+        for has_region in (False, True):
+            those = [r for r in rows if (r["search"], r["trust_region"]) == (search, has_region)]
+            for budget in sorted({row["budget"] for row in those})[-3:]:
+                scores = [row["score"] for row in those if row["budget"] == budget]
+                seconds = np.median([row["counted_s"] for row in those if row["budget"] == budget])
+                unit = "evaluations" if search == "firefly" else "steps"
+                lines.append(
+                    f"| {search} | {'yes' if has_region else 'no'} | {budget} {unit} | {seconds:.4f} "
+                    f"| {_score(np.median(scores))} ({_score(min(scores))}, {_score(max(scores))}) |"
+                )
+    return "\n".join(lines)
+
+
+def _score(value: float) -> str:
+    return "penalty" if value < -1e6 else f"{value:.3f}"
+
+
+def lunacek(results: Results) -> Section:
+    """The same end to end."""
+    section = Section(
+        "Firefly against L-BFGS end to end",
+        "On the Lunacek function firefly is substantially better at higher dimensions, and the trust region "
+        "adds to it.",
+        "make bench SUITE=lunacek",
+    )
+    tasks = {f"{d}-D": f"bbob/f24/{d}d" for d in DIMENSIONS}
+    panels = {title: gap_panel(results, task, SEARCHES) for title, task in tasks.items()}
+    panels = {title: panel for title, panel in panels.items() if len(panel) > 1}
+    if panels:
+        shown = [tasks[title] for title in panels]
+        section.add_figure(
+            "lunacek",
+            "Best value so far above the optimum: median and 40-60 percentiles. Repeats: "
+            + counts_text(results, shown)
+            + ".",
+            drawing.curves(panels, "trials", "gap to the optimum"),
+        )
+        comparisons: dict[str, Comparison] = {}
+        for title in panels:
+            for name, comparison in compare_all(results, [tasks[title]], SEARCHES[1:]).items():
+                comparisons[f"{name}, {title}"] = comparison
+        section.text.append(comparison_table(comparisons))
+    return section
+
+
+def latency(studies: dict[str, Any]) -> Section:
+    """Seconds against the length of the history."""
+    section = Section(
+        "Latency against the length of the history",
+        "The algorithm runs significantly faster on a GPU than on a CPU.",
+        "python -m photinus_bench.history_latency --device cpu --out bench/records/history-cpu.json",
+    )
+    found = {
+        device: studies[f"history-{device}"] for device in ("cpu", "gpu") if f"history-{device}" in studies
+    }
+    if not found:
+        return section
+    panel = {}
+    lines = ["| device | machine | " + "trials: seconds |", "|---|---|---|"]
+    for device, study in found.items():
+        length = np.array([row["num_trials"] for row in study["rows"]])
+        seconds = np.array([row["seconds"] for row in study["rows"]])
+        panel[device] = (
+            length,
+            Band(np.median(seconds, axis=1), np.min(seconds, axis=1), np.max(seconds, axis=1)),
+        )
+        machine = study["machine"]
+        cells = ", ".join(f"{n}: {s:.3f}" for n, s in zip(length, np.median(seconds, axis=1), strict=True))
+        lines.append(f"| {device} | {machine.get('gpu') or machine['processor']} | {cells} |")
+    section.add_figure(
+        "latency",
+        "Seconds per suggestion of `paper` on 8-D Rastrigin, one study at a time; medians, fastest and slowest.",
+        drawing.curves({"": panel}, "completed trials", "seconds", is_log=True, is_log_x=True),
+    )
+    section.text.append("\n".join(lines))
+    return section
+
+
+def warping_stages(results: Results) -> Section:
+    """What each stage does to labels, and what it is worth."""
+    section = Section(
+        "Stages of output warping",
+        "Skewed labels with outliers become well-spread ones, stage by stage.",
+        "make bench SUITE=warping",
+    )
+    section.add_figure(
+        "warping",
+        "200 labels with a few bad outliers (left) after each stage.",
+        drawing.histograms(_staged_labels(), "label"),
+    )
+    comparisons = compare_all(results, bbob(20), [f"{BASELINE}/{stage}" for stage in STAGES])
+    if comparisons:
+        section.text += [
+            "What the stages are worth: `paper` with one left out, or all three, against `paper`.",
+            comparison_table(comparisons),
+        ]
+        section.add_figure(
+            "warping-scores",
+            "Log-efficiency without stages of warping, by BBOB function at 20-D.",
+            drawing.violins(comparisons, BASELINE),
+        )
+    return section
+
+
+def _staged_labels() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(1)
+    labels = -np.concatenate([rng.gamma(2.0, 1.0, 190), rng.gamma(2.0, 30.0, 10)])
+    with engine_context("cpu"):
+        scaled, ranked, final = jax.device_get(jax.jit(_stages)(labels))
+    return {
+        "labels": labels,
+        "linear scaling": scaled,
+        "half-rank": ranked,
+        "logarithm, mean shift": final,
+    }
+
+
+def _stages(labels: jax.Array) -> tuple[jax.Array, ...]:
+    everywhere = jnp.ones(labels.shape, bool)
+    scaled, _, _ = warping.scale_linearly(labels, everywhere)
+    ranked = warping.warp_half_rank(scaled, everywhere)[0]
+    return scaled, ranked, warping.warp(labels, everywhere, everywhere)[0]
+
+
+def halton_random(results: Results) -> Section:
+    """Quasi-random points against random ones."""
+    section = Section(
+        "Halton against random",
+        "Quasi-random points spread over the space more evenly.",
+        "make bench SUITE=halton-random",
+    )
+    space = SearchSpace({"x": Float(0, 1), "y": Float(0, 1)})
+    points = halton(Encoder(space), 0, 0, 128)
+    quasi = np.array([[point["x"], point["y"]] for point in points])
+    random = np.random.default_rng(0).random((128, 2))
+    section.add_figure(
+        "halton",
+        "128 points of each kind.",
+        drawing.clouds(
+            {
+                "random": {"random": (random[:, 0], random[:, 1])},
+                "Halton": {"quasi-random": (quasi[:, 0], quasi[:, 1])},
+            },
+            "x",
+            "y",
+        ),
+    )
+    comparisons = {
+        f"quasi-random, {d}-D": comparison
+        for d in (5, 20)
+        if (comparison := results.compare(bbob(d), "random", "quasi-random")) is not None
+    }
+    if comparisons:
+        section.text += [
+            "As search algorithms, log-efficiency of quasi-random against random search. Quasi-random "
+            "search begins with the centre, as every algorithm but random does.",
+            comparison_table(comparisons),
+        ]
+    return section
+
+
+def read_studies(folder: Path) -> dict[str, Any]:
+    """Studies that are no runs of a suite, by file name."""
+    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}

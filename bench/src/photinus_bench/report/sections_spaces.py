@@ -1,0 +1,92 @@
+"""Spaces that are not continuous, and batches."""
+
+from photinus_bench.report import drawing
+from photinus_bench.report.asking import (
+    BASELINE,
+    add_violins,
+    bbob,
+    counts_text,
+    gap_panel,
+    lines_table,
+    median_lines,
+    rivals_of,
+)
+from photinus_bench.report.results import Results
+from photinus_bench.report.section import Section
+from photinus_bench.tasks import NAMES
+
+SHARES = {0: "", 25: "categorical25", 50: "categorical50", 75: "categorical75", 100: "categorical100"}
+BATCH_SIZES = (1, 5, 10, 20)
+INTEGERS = ("integer", "discrete")
+
+
+def combo(results: Results) -> Section:
+    """Four problems of nothing but categories."""
+    section = Section(
+        "Categorical problems",
+        "Vizier outperforms the others on high-dimensional categorical spaces, especially later; "
+        "HEBO halted early on PestControl.",
+        "make bench SUITE=combo",
+    )
+    tasks = [f"combo/{name}" for name in NAMES["combo"]]
+    algorithms = [BASELINE, *rivals_of(results, tasks)]
+    panels = {task.split("/")[1]: gap_panel(results, task, algorithms) for task in tasks}
+    panels = {title: panel for title, panel in panels.items() if panel}
+    if panels:
+        section.add_figure(
+            "combo",
+            "Best value so far: median and 40-60 percentiles. Repeats: " + counts_text(results, tasks) + ".",
+            drawing.curves(panels, "trials", "best value"),
+        )
+        add_violins(section, results, tasks, "combo-scores", "Log-efficiency on the four problems.")
+    return section
+
+
+def categorical_share(results: Results) -> Section:
+    """From continuous to categorical."""
+    section = Section(
+        "Share of categorical parameters",
+        "Vizier outperforms the others significantly even with a quarter of the parameters categorical.",
+        "make bench SUITE=categorical-share",
+    )
+    rows = median_lines(results, {float(s): (bbob(20, variant), 1) for s, variant in SHARES.items()})
+    if any(len(points) > 1 for points in rows.values()):
+        section.add_figure(
+            "categorical-share",
+            "Median log-efficiency over the BBOB functions at 20-D by share of categorical parameters.",
+            drawing.medians(rows, "% of the parameters categorical", BASELINE),
+        )
+        section.text.append(lines_table(rows, "%"))
+    return section
+
+
+def integers(results: Results) -> Section:
+    """Whole numbers and lists of numbers, which the paper left out."""
+    section = Section("Integer and discrete parameters", None, "make bench SUITE=integer")
+    for kind in INTEGERS:
+        add_violins(
+            section,
+            results,
+            bbob(20, kind),
+            f"{kind}-parameters",
+            f"Log-efficiency on BBOB functions at 20-D with {kind} parameters of 2 to 16 levels.",
+        )
+    return section
+
+
+def batches(results: Results) -> Section:
+    """Several points at a time."""
+    section = Section(
+        "Batches",
+        "Vizier stays efficient with large batches, while HEBO's performance degrades.",
+        "make bench SUITE=batches",
+    )
+    rows = median_lines(results, {float(size): (bbob(20), size) for size in BATCH_SIZES})
+    if any(len(points) > 1 for points in rows.values()):
+        section.add_figure(
+            "batches",
+            "Median log-efficiency over the BBOB functions at 20-D, everyone with the same batch size.",
+            drawing.medians(rows, "batch size", BASELINE),
+        )
+        section.text.append(lines_table(rows, "batch"))
+    return section

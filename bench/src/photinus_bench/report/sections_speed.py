@@ -1,0 +1,97 @@
+"""What users ask and the paper does not show: what a suggestion costs, and how good a minute is."""
+
+import numpy as np
+
+from photinus_bench.analysis.convergence import band
+from photinus_bench.analysis.speed import against_seconds
+from photinus_bench.report import drawing
+from photinus_bench.report.asking import bbob
+from photinus_bench.report.results import Cell, Results
+from photinus_bench.report.section import Section
+
+SHOWN = ("f01", "f08", "f15", "f21")
+
+
+def seconds(results: Results) -> Section:
+    """Seconds per suggestion of everyone."""
+    section = Section("Seconds per suggestion", None, "make bench SUITE=bbob-20d")
+    tasks = bbob(20)
+    rows = {name: results.speed(tasks, name) for name in results.algorithms(tasks) if "/" not in name}
+    known = {name: interval for name, interval in rows.items() if interval is not None}
+    if known:
+        section.add_figure(
+            "seconds",
+            "Median seconds per suggestion over runs of 100 trials at 20-D, each with the threads its record "
+            "names; bars are 95 % intervals. Runs shared the machine with others: `make bench-latency` measures "
+            "alone.",
+            drawing.bars(known, "seconds per suggestion"),
+        )
+        lines = ["| algorithm | seconds | 95 % interval |", "|---|---|---|"]
+        for name in sorted(known, key=lambda each: known[each].median):
+            interval = known[name]
+            lines.append(f"| {name} | {interval.median:.3g} | {interval.low:.3g} to {interval.high:.3g} |")
+        section.text.append("\n".join(lines))
+    return section
+
+
+def quality_per_minute(results: Results) -> Section:
+    """Curves against time spent on suggesting."""
+    section = Section("Quality per minute", None, "make bench SUITE=bbob-20d")
+    panels = {}
+    for task in bbob(20, names=SHOWN):
+        panel = {}
+        for name in results.algorithms([task]):
+            cell = Cell(task, name, 1, 100)
+            alone = [record.side_by_side == 1 for record in results.runs(cell).values()]
+            curves, spent = np.array(list(results.curves(cell).values()))[alone], results.seconds(cell)[alone]
+            if "/" in name or not len(curves):
+                continue
+            grid = np.geomspace(0.1, 1000, 60)
+            table = against_seconds(curves, spent, grid, results.score_goal(task))
+            bands = band(table)
+            is_known = np.isfinite(bands.median) & np.isfinite(bands.low) & np.isfinite(bands.high)
+            if is_known.any():
+                panel[name] = (
+                    grid[is_known],
+                    type(bands)(bands.median[is_known], bands.low[is_known], bands.high[is_known]),
+                )
+        if panel:
+            panels[task.split("/")[1]] = panel
+    if panels:
+        section.add_figure(
+            "quality-per-minute",
+            "Best value so far above the optimum against seconds spent on suggestions, 20-D; evaluations cost "
+            "nothing here.",
+            drawing.curves(panels, "seconds", "gap to the optimum", is_log=True, is_log_x=True),
+        )
+    return section
+
+
+def early_ends(results: Results) -> Section:
+    """Who stopped before the end, and who could not begin."""
+    section = Section("Who stopped early, and who could not begin", None, "make bench SUITE=...")
+    stops = results.stops()
+    if stops:
+        lines = [
+            "| algorithm | runs that stopped | of | on | the reason of the first |",
+            "|---|---|---|---|---|",
+        ]
+        for name, records in sorted(stops.items()):
+            total = sum(record.key.algorithm == name for record in results.records)
+            tasks = sorted({record.key.task for record in records})
+            shown = ", ".join(tasks[:4]) + (f" and {len(tasks) - 4} more" if len(tasks) > 4 else "")
+            reason = (records[0].stopped or "").splitlines()[0][:120].replace("|", "/")
+            lines.append(f"| {name} | {len(records)} | {total} | {shown} | {reason} |")
+        section.text += ["Their curves go on flat from the trial where they stopped.", "\n".join(lines)]
+    if results.unsupported:
+        by_name: dict[str, list[str]] = {}
+        for name, task in results.unsupported:
+            by_name.setdefault(name, []).append(task)
+        section.text.append(
+            "\n".join(
+                f"- {name} cannot search {', '.join(sorted(tasks)[:4])}{' and others' if len(tasks) > 4 else ''}: "
+                f"{results.unsupported[name, tasks[0]]}"
+                for name, tasks in sorted(by_name.items())
+            )
+        )
+    return section

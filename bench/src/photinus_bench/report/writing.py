@@ -1,0 +1,155 @@
+"""Write the report: `python -m photinus_bench.report.writing`, or `make bench-report`.
+
+Makes `docs/benchmarks.md` with its figures under `docs/images/benchmarks/`, and one HTML page that holds them all. Runs
+nothing: everything is in the records.
+"""
+
+import argparse
+import base64
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import markdown
+
+from photinus_bench import records
+from photinus_bench.report import (
+    drawing,
+    sections_continuous,
+    sections_objectives,
+    sections_parts,
+    sections_spaces,
+    sections_speed,
+)
+from photinus_bench.report.results import Results
+from photinus_bench.report.section import Section
+
+ROOT = Path(__file__).parents[4]
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a }
+img { max-width: 100%; height: auto } table { border-collapse: collapse; display: block; overflow-x: auto }
+td, th { border: 1px solid #ccc; padding: 0.2rem 0.6rem; text-align: left } blockquote { border-left: 4px solid #bbb;
+margin-left: 0; padding-left: 1rem; color: #555 } code { background: #f2f2f2; padding: 0 0.2rem }
+"""
+
+
+def all_sections(results: Results, folder: Path) -> list[Section]:
+    """The whole report, in the paper's order, then what the paper does not show."""
+    studies = sections_parts.read_studies(folder)
+    return [
+        sections_continuous.violins(results),
+        sections_continuous.dimensions(results),
+        sections_continuous.single_functions(results),
+        sections_spaces.combo(results),
+        sections_spaces.categorical_share(results),
+        sections_spaces.batches(results),
+        sections_objectives.two_objectives(results),
+        sections_objectives.number_of_objectives(results),
+        sections_parts.acquisition(studies),
+        sections_parts.lunacek(results),
+        sections_parts.latency(studies),
+        sections_continuous.ax_ucb(results),
+        sections_continuous.noise(results),
+        sections_parts.warping_stages(results),
+        sections_parts.halton_random(results),
+        sections_spaces.integers(results),
+        sections_speed.seconds(results),
+        sections_speed.quality_per_minute(results),
+        sections_continuous.google_vizier(results),
+        sections_speed.early_ends(results),
+    ]
+
+
+def introduction(results: Results) -> str:
+    """How to read the report, and what stands behind it."""
+    found = results.records
+    versions: dict[str, set[str]] = {}
+    for record in found:
+        for package, number in record.versions.items():
+            versions.setdefault(package, set()).add(number)
+    machines = sorted({record.machine.get("gpu") or record.machine["processor"] for record in found})
+    days = sorted(record.started[:10] for record in found)
+    span = f"{_day(days[0])} to {_day(days[-1])}" if days else "no day yet"
+    listed = ", ".join(f"{name} {'/'.join(sorted(numbers))}" for name, numbers in sorted(versions.items()))
+    return "\n\n".join(
+        [
+            "# Benchmarks",
+            "Every experiment of the paper, run again with Photinus and today's releases of its rivals in their "
+            "default settings. Made by `make bench-report` from the records in `bench/records`; each section names "
+            "the command that made its records, and the same command extends them.",
+            "**Log-efficiency** says how many times fewer trials an algorithm needs than `photinus-paper`, as a "
+            "natural logarithm: 0.7 means half as many, -0.7 twice as many. Intervals are 95 %, by a bootstrap over "
+            "problems and then repeats. *better* and *worse* are said where an interval allows it; *not losing* "
+            "where its lower end is above -0.1; everything else is *undecided*. `photinus-default` is the default "
+            "algorithm; where it has no row of its own it was not run.",
+            f"There are {len(found)} runs, from {span}, on: {'; '.join(machines) or 'nothing'}. Versions: {listed}.",
+        ]
+    )
+
+
+def _day(text: str) -> str:
+    return datetime.fromisoformat(text).strftime("%-d %B %Y")
+
+
+def to_markdown(sections: Sequence[Section], introduction: str, images: str) -> str:
+    """The page, with figures as links."""
+    parts = [introduction]
+    for section in sections:
+        parts.append(f"## {section.title}")
+        if section.claim:
+            parts.append(f"> The paper: {section.claim}")
+        if section.is_empty:
+            parts.append(f"Not run yet: `{section.command}`.")
+            continue
+        parts += [f"![{caption}]({images}/{name}.svg)\n\n*{caption}*" for name, caption, _ in section.figures]
+        parts += section.text
+        parts.append(f"Records: `{section.command}`")
+    return "\n\n".join(parts) + "\n"
+
+
+def to_html(text: str, figures: dict[str, str]) -> str:
+    """One page without any other file."""
+    body = markdown.markdown(text, extensions=["tables"])
+
+    def inline(match: re.Match[str]) -> str:
+        data = base64.b64encode(figures[match[1]].encode()).decode()
+        return f'src="data:image/svg+xml;base64,{data}"'
+
+    body = re.sub(r'src="[^"]*/([\w-]+)\.svg"', inline, body)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Photinus: benchmarks</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>{body}</body></html>\n'
+    )
+
+
+def write(results: Results, folder: Path, docs: Path, page: Path) -> None:
+    """All files of the report."""
+    sections = all_sections(results, folder)
+    images = docs / "images" / "benchmarks"
+    images.mkdir(parents=True, exist_ok=True)
+    for old in images.glob("*.svg"):
+        old.unlink()
+    figures = {name: drawing.to_svg(figure) for section in sections for name, _, figure in section.figures}
+    for name, text in figures.items():
+        (images / f"{name}.svg").write_text(text)
+    text = to_markdown(sections, introduction(results), "images/benchmarks")
+    (docs / "benchmarks.md").write_text(text)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(to_html(text, figures))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--records", type=Path, default=records.FOLDER)
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs")
+    parser.add_argument("--page", type=Path, default=ROOT / "bench" / "results" / "benchmarks.html")
+    arguments = parser.parse_args()
+    store = records.Records(arguments.records)
+    write(Results(store.load()), arguments.records, arguments.docs, arguments.page)
+    print(arguments.docs / "benchmarks.md")
+    print(arguments.page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+import jax
+import numpy as np
+import pytest
+
+from photinus.engine.designers import gp_bandit
+from photinus.engine.designers.constants import PAPER
+from photinus_bench import acquisition_study
+from photinus_bench.acquisition_searches import Variant, gradient_program, search_program
+
+BRIEF = {"num_restarts": 4, "max_steps": 10, "max_evaluations": 500}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return acquisition_study.fitted_study("bbob/f01/3d", 6, seed=1)
+
+
+def arguments(fitted):
+    study, model, size = fitted
+    return gp_bandit.pick_arguments(study, model, False, size)
+
+
+def test_the_unchanged_variant_is_the_papers_own_search(fitted):
+    study, _, _ = fitted
+    own = gp_bandit.pick_program(study)(*arguments(fitted))
+    ours = search_program(Variant(False, True), PAPER.settings)(*arguments(fitted))
+    np.testing.assert_array_equal(ours.features.continuous, own.features.continuous)
+
+
+def test_gradients_agree_with_differences(fitted):
+    variant = Variant(True, False, **BRIEF)
+    program = gradient_program(variant, PAPER.settings)
+    x = np.random.default_rng(0).random((4, 3))
+    _, *rest = arguments(fitted)
+    key = np.zeros(2, np.uint32)
+    _, gradient = jax.device_get(program(key, *rest, x))
+    step = 1e-6
+    for d in range(3):
+        up, down = x.copy(), x.copy()
+        up[:, d] += step
+        down[:, d] -= step
+        difference = (np.asarray(program(key, *rest, up)[0]) - np.asarray(program(key, *rest, down)[0])) / (
+            2 * step
+        )
+        np.testing.assert_allclose(gradient[:, d], difference, rtol=1e-4, atol=1e-6)
+
+
+def test_more_steps_climb_higher_and_both_searches_agree_on_an_easy_acquisition(fitted):
+    few, many = (
+        float(search_program(Variant(True, False, max_steps=steps), PAPER.settings)(*arguments(fitted)).score)
+        for steps in (1, 100)
+    )
+    flies = float(search_program(Variant(False, False), PAPER.settings)(*arguments(fitted)).score)
+    assert few < many
+    assert flies == pytest.approx(many, abs=0.02)
+
+
+def test_a_measurement_counts_gradients_times_steps(fitted):
+    row = acquisition_study.measure(*fitted, Variant(True, True, **BRIEF), seed=3)
+    assert row["counted_s"] > 0 and row["clock_s"] > 0 and row["budget"] == 10
+    row = acquisition_study.measure(*fitted, Variant(False, True, **BRIEF), seed=3)
+    assert row["counted_s"] == row["clock_s"] and row["budget"] == 500

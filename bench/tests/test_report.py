@@ -1,0 +1,108 @@
+import re
+
+import numpy as np
+import pytest
+
+from photinus_bench.record import Record, RunKey
+from photinus_bench.report import asking, writing
+from photinus_bench.report.results import Cell, Results
+
+FUNCTIONS = ("f01", "f08", "f15", "f21")
+
+
+def record(task, algorithm, repeat, truth, *, batch_size=1, **changes):
+    truth = np.asarray(truth, float)
+    key = RunKey(task, algorithm, repeat, 100, batch_size)
+    entry = {
+        "goals": {f"f{i}": "minimize" for i in range(truth.shape[1])},
+        "told": truth,
+        "infeasible": (),
+        "seconds": np.full(len(truth), 0.5),
+        "wall_s": 1.0,
+        "versions": {"photinus": "0.1", "ioh": "0.3"},
+        "machine": {"processor": "a processor", "cores": 2, "threads": 1},
+        "started": "2030-01-02T03:04:05Z",
+    }
+    return Record(key=key, truth=truth, **(entry | changes))
+
+
+def values(task, algorithm, repeat, halving):
+    """Halves every so many trials; repeats differ a little."""
+    start = 100.0 * (1 + repeat / 7 + len(task) / 50)
+    return (start * 0.5 ** (np.arange(100) / halving))[:, None]
+
+
+@pytest.fixture
+def found():
+    records = []
+    speeds = {"photinus-paper": 10, "optuna-gp": 20, "ax": 5, "random": 60, "quasi-random": 50}
+    for name, halving in speeds.items():
+        for function in FUNCTIONS:
+            for task in (f"bbob/{function}/20d", f"bbob/{function}/5d"):
+                records += [record(task, name, r, values(task, name, r, halving)) for r in range(3)]
+    stopped = values("bbob/f01/20d", "hebo", 0, 10)[:40]
+    records.append(
+        record("bbob/f01/20d", "hebo", 0, stopped, stopped="RuntimeError: not positive | definite")
+    )
+    rng = np.random.default_rng(0)
+    for name, best in (("photinus-paper", 1.0), ("random", 2.0)):
+        records += [record("zdt/1/5d/2m", name, r, best + rng.random((100, 2))) for r in range(2)]
+    empty = np.empty((0, 1))
+    records.append(record("combo/ising", "cma", 0, empty, unsupported="no categories", seconds=np.empty(0)))
+    return {r.key: r for r in records}
+
+
+def test_verdicts_follow_from_the_curves(found):
+    comparisons = asking.compare_all(Results(found), asking.bbob(20), ["ax", "optuna-gp", "random"])
+    assert comparisons["ax"].verdict.value == "better"
+    assert comparisons["optuna-gp"].verdict.value == comparisons["random"].verdict.value == "worse"
+    assert comparisons["ax"].interval.median == pytest.approx(np.log(2), abs=0.1)
+    assert comparisons["ax"].num_repeats == (3, 3, 3, 3)
+
+
+def test_hypervolumes_are_those_of_a_common_box(found):
+    results = Results(found)
+    curves = results.curves(Cell("zdt/1/5d/2m", "photinus-paper", 1, 100))
+    assert sorted(curves) == [0, 1]
+    assert all(0 < curve[-1] <= 1 and np.all(np.diff(curve) >= 0) for curve in curves.values())
+    worse = results.curves(Cell("zdt/1/5d/2m", "random", 1, 100))
+    assert max(curve[-1] for curve in worse.values()) < min(curve[-1] for curve in curves.values())
+
+
+def test_runs_that_stopped_are_extended_and_named(found):
+    results = Results(found)
+    curve = results.curves(Cell("bbob/f01/20d", "hebo", 1, 100))[0]
+    assert len(curve) == 100 and curve[-1] == curve[39]
+    assert np.isnan(results.seconds(Cell("bbob/f01/20d", "hebo", 1, 100))[0, 40:]).all()
+    assert list(results.stops()) == ["hebo"]
+
+
+def test_studies_side_by_side_have_no_seconds_of_their_own(found):
+    task = "bbob/f01/20d"
+    key = RunKey(task, "photinus-default", 0, 100, 1)
+    together = record(task, "photinus-default", 0, values(task, "", 0, 9), side_by_side=480)
+    results = Results(found | {key: together})
+    assert results.speed([task], "photinus-default") is None
+    assert results.speed([task], "ax").median == 0.5
+
+
+def test_the_pages_are_whole_and_the_same_again(found, tmp_path):
+    for name in ("one", "two"):
+        writing.write(Results(found), tmp_path / "none", tmp_path / name, tmp_path / name / "page.html")
+    text = (tmp_path / "one/benchmarks.md").read_text()
+    assert "| ax | +0.6" in text and "| better |" in text
+    assert "hebo | 1 | 1 | bbob/f01/20d | RuntimeError: not positive / definite" in text
+    assert "cma cannot search combo/ising: no categories" in text
+    assert "Not run yet: `make bench SUITE=noisy`." in text
+    links = re.findall(r"\(images/benchmarks/([\w-]+)\.svg\)", text)
+    assert links and all((tmp_path / f"one/images/benchmarks/{link}.svg").exists() for link in links)
+    page = (tmp_path / "one/page.html").read_text()
+    assert page.count("data:image/svg+xml") == len(links) and "images/benchmarks" not in page
+    for path in (tmp_path / "one").rglob("*.*"):
+        assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
+
+
+def test_without_records_every_section_says_what_to_run(tmp_path):
+    writing.write(Results({}), tmp_path, tmp_path, tmp_path / "page.html")
+    text = (tmp_path / "benchmarks.md").read_text()
+    assert text.count("Not run yet: ") >= 15
