@@ -66,7 +66,7 @@ bench-latency: $(READY)  ## print seconds per suggestion, beside the rivals that
 bench-storage: $(READY)  ## print trials per second of the stores, beside Optuna's if it has an environment
 	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.storage
 
-bench-server: $(READY)  ## load a server, also while it is killed, beside the rivals that have an environment
+bench-server: $(READY)  ## load servers with workers, also while they are killed, for example ARGS="--kill 8"
 	PYTHONPATH=bench/src $(BIN)/python -m photinus_bench.server $(ARGS)
 
 clean:  ## remove the environment and everything that was made

@@ -32,6 +32,8 @@ def served(settings: Settings, port: int = 0, **options: Any) -> Iterator[str]:
     """A server in a thread of this process; its address."""
     app = create_app(settings)
     listener = socket.create_server(("127.0.0.1", port))
+    # Or the second half of each answer would wait for the other side to acknowledge the first.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, **options))
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()

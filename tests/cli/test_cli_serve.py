@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from pages import ROOT
 
-from photinus.cli.serving import is_loopback
+from photinus.cli.serving import is_loopback, listen
 
 PHOTINUS = str(Path(sys.executable).with_name("photinus"))
 LIMIT_S = 120  # for whatever a test waits for
@@ -284,3 +284,8 @@ def test_settings_in_the_environment_are_checked(photinus, monkeypatch):
 )
 def test_what_only_this_machine_reaches(host, expected):
     assert is_loopback(host) is expected
+
+
+def test_answers_do_not_wait_for_acknowledgements():
+    with listen("127.0.0.1", 0) as listener:
+        assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

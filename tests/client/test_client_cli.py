@@ -100,6 +100,27 @@ def test_tune_on_a_server(photinus, server):
     assert [trial.values for trial in trials] == [{"error": trial.params["lr"]} for trial in trials]
 
 
+def test_more_rows_than_one_page_are_imported_at_once_and_exported(photinus, server, folder):
+    photinus("create", "resnet", "space.toml")
+    rows = "".join(f"{0.01 + i * 1e-6!r},{i}\n" for i in range(1500))
+    (folder / "rows.csv").write_text("lr,error\n" + rows)
+    assert "1500 trials" in photinus("import", "rows.csv", "--study", "resnet").stdout
+    values = [trial.values["error"] for trial in server.load_study("resnet").trials]
+    assert values == list(range(1500))
+    photinus("export", "resnet", "--to", "csv", "--output", "out.csv")
+    assert len((folder / "out.csv").read_text().splitlines()) == 1501
+
+
+def test_a_report_about_a_study_on_a_server(photinus, server, folder):
+    photinus("create", "resnet", "space.toml")
+    study = server.load_study("resnet")
+    for trial in study.ask(4):
+        study.tell(trial, trial.params["lr"])
+    photinus("report", "resnet", "--output", "page.html")
+    page = (folder / "page.html").read_text()
+    assert "resnet" in page and f"{study.best_trial.number}" in page and "</html>" in page
+
+
 def test_nothing_is_half_imported(photinus, server, folder):
     photinus("create", "resnet", "space.toml")
     photinus("ask", "resnet", "-n", 2)

@@ -51,6 +51,13 @@ def test_passwords_do_not_belong_into_an_address():
     assert "sesame" not in str(error.value)
 
 
+@pytest.mark.parametrize("url", [f"http://host/?token={SECRET}", f"http://host#{SECRET}", f"host?{SECRET}"])
+def test_a_token_in_an_address_is_not_shown(url):
+    with pytest.raises(ArgumentError, match="nothing after the path") as error:
+        ph.connect(url)
+    assert "sEcReT" not in str(error.value)
+
+
 @pytest.mark.parametrize("token", ["", "two words", "pho_ä", "pho\x00", 7])
 def test_what_is_no_token_is_refused_without_showing_it(token):
     with pytest.raises(ArgumentError, match="`token` must be the text") as error:
@@ -374,3 +381,16 @@ def test_certificates_are_checked(tmp_path):
                 assert connected.whoami()["role"] == "admin"
         with pytest.raises((ServerError, ConnectionLost)):
             ph.connect(url.replace("https", "http"), retry_s=0).whoami()
+
+
+def test_a_server_without_tls_is_not_waited_for(server):
+    with pytest.raises(
+        ConnectionLost, match=r"cannot be talked to: TLS with it is not possible .*: say http://"
+    ):
+        ph.connect(server.backend.url.replace("http", "https"), retry_s=3600).whoami()
+
+
+@pytest.mark.parametrize("end", ["/", "//", "/api/v1", "/api/v1/"])
+def test_an_address_may_end_in_several_ways(server, end):
+    with ph.connect(server.backend.url + end) as connected:
+        assert connected.backend.url == server.backend.url and connected.whoami()["role"] == "admin"

@@ -23,6 +23,8 @@ def test_a_token_opens_the_pages_and_a_wrong_one_does_not(guarded_site: Site, vi
     page.get_by_role("button", name="Log in").click()
     page.locator(".error:visible").wait_for()
     assert field.get_attribute("aria-invalid") == "true"
+    assert "not valid here" in page.locator(".error:visible").inner_text()
+    assert "header" not in page.locator(".error:visible").inner_text()
     field.fill(token)
     field.press("Enter")
     page.wait_for_url(f"**/studies/{study_id}")
@@ -30,6 +32,10 @@ def test_a_token_opens_the_pages_and_a_wrong_one_does_not(guarded_site: Site, vi
     # Whoever may only read is offered nothing that would be refused.
     for name in ("Add a trial", "Stop", "Attach a worker"):
         assert page.get_by_role("button", name=name).count() == 0
+    seen.open("/new")
+    page.get_by_role("heading", name="may only look").wait_for()
+    seen.open(f"/studies/{study_id}")
+    page.get_by_role("heading", name="secret work").wait_for()
     assert token not in page.evaluate(
         "document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })"
     )

@@ -13,6 +13,8 @@ WIDTHS = {"desk": 1440, "phone": 390}
 PLAIN_TABS = ("overview", "trials", "pareto", "parallel", "slices")
 
 CONTRAST = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8")
+UNSEEN_LINES = """() => [...document.querySelectorAll(".js-plotly-plot tspan.line")].filter(
+  (line) => getComputedStyle(line).fill === "none").length"""
 
 
 def paths() -> list[str]:
@@ -69,6 +71,8 @@ def test_pictures_of_the_model_are_drawn(shown_site: Site, visit: Opener):
             box = plot.bounding_box()
             for share in (0.3, 0.5, 0.7):
                 page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2, steps=3)
+            # Lines of labels have a class that charts of our own have, too: they must not be drawn as lines.
+            assert page.evaluate(UNSEEN_LINES) == 0
             page.set_viewport_size({"width": 390, "height": 844})
             seen.wait_for("() => document.documentElement.scrollWidth <= 390")
             page.set_viewport_size({"width": 1280, "height": 844})

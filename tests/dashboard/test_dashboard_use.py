@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sites import PATIENCE_S, Site, Visit
+from sites import PATIENCE_S, Site, Visit, wait_until
 
 import photinus as ph
 
@@ -154,7 +154,9 @@ def test_a_brush_filters_the_table(site: Site, visit: Opener):
 
     page.get_by_role("tab", name="Trials").click()
     page.get_by_text(f"{len(wanted)} of 24 trials").wait_for()
-    page.locator(".chips .chip", has_text="layers").click()
+    chip = page.locator(".chips .chip", has_text="layers")
+    assert "layers 5 to 8" in " ".join(chip.inner_text().split())
+    chip.click()
     page.get_by_text("24 trials", exact=True).wait_for()
 
 
@@ -257,6 +259,30 @@ def test_a_study_is_stopped_resumed_and_deleted(site: Site, visit: Opener):
     confirm.click()
     page.get_by_text("No study yet").wait_for()
     assert site.storage.list_studies() == []
+
+
+def test_a_page_that_was_left_asks_no_more(site: Site, visit: Opener):
+    study_id = with_trials(site, count=2)
+    seen = visit(site)
+    page = seen.page
+    seen.open(f"/studies/{study_id}?tab=trials")
+    page.get_by_role("link", name="1", exact=True).click()
+    page.get_by_role("heading", name="Trial 1").wait_for()
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Studies").click()
+    page.get_by_role("link", name="net").wait_for()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(site.url)))
+    # The list goes on asking: when it has done so three times, the pages before it would have had their turns.
+    wait_until(
+        lambda: page.wait_for_timeout(100) or sum("/studies?" in url for url in asked) > 2, "the list asks"
+    )
+    assert [url for url in asked if f"/studies/{study_id}/" in url and "limit=" not in url] == []
+
+    page.get_by_role("link", name="net").click()
+    page.get_by_role("tab", name="Slices").click()
+    page.get_by_role("tab", name="Trials").click()
+    page.go_back()
+    page.get_by_role("tab", name="Slices", selected=True).wait_for()
 
 
 def test_the_snippet_attaches_a_worker(site: Site, visit: Opener):

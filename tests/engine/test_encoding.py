@@ -127,6 +127,12 @@ def test_spreading_uniform_numbers_gives_feasible_points(data):
     assert list(space.validate(point)) == list(space.parameters)
 
 
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_ends_of_the_unit_interval_decode_to_the_very_bounds(scale):
+    for low, high in ((20.0, 100.0), (1e-5, 1e-1), (0.3, 0.7), (3.0, 3e7)):
+        assert Axis("x", Float(low, high, scale)).decode(np.array([0.0, 1.0])) == [low, high]
+
+
 @pytest.mark.parametrize(
     "parameter", [Int(0, 6), Discrete([1, 10, 11, 400]), Categorical(["a", "b", "c"])], ids=repr
 )

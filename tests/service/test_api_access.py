@@ -121,6 +121,39 @@ def test_a_study_of_another_project_looks_like_one_that_is_not_there(
         assert hidden.status_code == 404
 
 
+def test_how_long_a_refusal_takes_does_not_tell_what_is_there(study: Api, monkeypatch: pytest.MonkeyPatch):
+    """The store is asked the same for what is hidden as for what is absent, however often, whoever looked before."""
+    asked: list[str] = []
+    storage = study.server.storage
+    names = (
+        "get_study",
+        "find_study",
+        "list_studies",
+        "progress",
+        "get_trials",
+        "find_trials",
+        "count_trials",
+    )
+    for name in names:
+        call = getattr(storage, name)
+        monkeypatch.setattr(
+            storage, name, lambda *a, _n=name, _c=call, **k: (asked.append(f"{_n}{a}{k}"), _c(*a, **k))[1]
+        )
+
+    def asked_for(path: str) -> list[str]:
+        asked.clear()
+        study.client.get(f"/api/v1/studies{path}", headers=stranger)
+        return [call.replace("[2]", "[1]") for call in asked]
+
+    stranger = bearer(study.token("read", "q"))
+    for _ in range(2):
+        study.get("/studies/1", headers=bearer(study.token("read", "p")))
+        assert asked_for("/1") == asked_for("/2") != []
+        assert asked_for("/1/trials") == asked_for("/2/trials") != []
+        for query in ("?project=p", "?project=p&name=a", "?project=none", "?project=none&name=a"):
+            assert asked_for(query) == []
+
+
 def test_a_token_of_a_project_lists_makes_and_restores_there_alone(study: Api):
     document = study.get("/studies/1/export", headers=bearer(study.token("read")))
     study.client.headers = bearer(study.token("admin", "q"))
@@ -305,27 +338,61 @@ def test_a_session_ends_with_its_token(guarded: Api):
 
 def test_a_session_cannot_be_forged_or_prolonged():
     now = datetime.now(UTC)
-    record, _ = make_token("a", "read")
+    record, token = make_token("a", "read")
     other, _ = make_token("b", "admin")
+    secret = token.split("_", 2)[2]
     sessions = Sessions("key", 100)
-    text = sessions.issue(record, now=now)
+    text = sessions.issue(record, secret, now=now)
     assert sessions.identify(record, text, now=now).name == "a"
-    token_id, end, signature = text.split(".")
-    later = f"{token_id}.{int(end) + 1000}.{signature}"
+    token_id, end, proof, signature = text.split(".")
+    later = f"{token_id}.{int(end) + 1000}.{proof}.{signature}"
     for session, stored, at in (
         (later, record, now),
         (text, other, now),
         (text, None, now),
         (text, record, now + timedelta(seconds=101)),
-        (f"{token_id}.{end}.", record, now),
-        (Sessions(None, 100).issue(record, now=now), record, now),  # of a server with another key
+        (f"{token_id}.{end}.{proof}.", record, now),
+        (Sessions(None, 100).issue(record, secret, now=now), record, now),  # of a server with another key
     ):
         with pytest.raises(AuthenticationError, match="session has ended"):
             sessions.identify(stored, session, now=at)
 
 
+def test_a_copy_of_the_store_opens_nothing(guarded: Api):
+    """Neither as a token nor as a session, though it has all that the server has."""
+    guarded.token("admin")
+    [stored] = guarded.server.storage.list_tokens()
+    for secret in (stored.secret_hash, "guessed"):
+        session = {
+            "Cookie": f"{COOKIE}={guarded.server.sessions.issue(stored, secret, now=datetime.now(UTC))}"
+        }
+        guarded.refused("GET", "/whoami", 401, "AuthenticationError", headers=session)
+        token = bearer(f"pho_{stored.id}_{secret}")
+        guarded.refused("GET", "/whoami", 401, "AuthenticationError", headers=token)
+
+
+def test_what_a_session_shows_is_no_token(guarded: Api):
+    token = guarded.token("admin")
+    log_in(guarded, token)
+    token_id, _, proof, _ = guarded.client.cookies[COOKIE].split(".")
+    guarded.client.cookies.clear()
+    guarded.refused("GET", "/whoami", 401, "AuthenticationError", headers=bearer(f"pho_{token_id}_{proof}"))
+
+
 @pytest.mark.parametrize(
-    "value", ["", "x", "a.b.c", "a.1", "a.1.b.c", "a.١.b", "." * 300, "a." + "9" * 500 + ".b"]
+    "value",
+    [
+        "",
+        "x",
+        "a.b.c.d",
+        "a.1",
+        "a.1.b",
+        "a.1.b.c",
+        "a.1.b.c.d",
+        "a.١.b.c",
+        "." * 300,
+        "a." + "9" * 500 + ".b.c",
+    ],
 )
 def test_a_cookie_that_is_no_session_is_refused(guarded: Api, value: str):
     headers = {"Cookie": f"{COOKIE}={value}".encode()}

@@ -72,7 +72,7 @@ def test_a_bad_ask_is_refused_and_hands_out_nothing(api: Api, body: Any):
 
 
 def test_a_request_has_only_so_many_trials_and_points():
-    with serving(max_trials_per_request=2, max_points=2) as api:
+    with serving(max_trials_per_request=2, max_results_per_request=2, max_points=2) as api:
         path = f"/studies/{api.create()}"
         three = [{"params": {"x": 0.5}}] * 3
         results = [{"number": 0, "values": 1}] * 3

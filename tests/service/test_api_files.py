@@ -2,6 +2,7 @@ import copy
 import csv
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from api_calls import MIXED, Api, serving
 
 from photinus.exchange import study_from_dict
 from photinus.wire import ExportedStudy
+
+AT = "2026-01-01T00:00:00+00:00"
 
 
 @pytest.fixture
@@ -142,3 +145,31 @@ def test_numbers_that_are_none_never_break_an_answer(document: dict[str, Any]):
         restored = other.call("POST", "/studies/restore", status=201, content=text)
         trials = other.get(f"/studies/{restored.json()['id']}/trials")["trials"]
         assert trials[0]["reason"] == {"why": "inf"}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("trials", 1, "updated_event"), 2**63 - 1, "at most"),
+        (("trials", 1, "attempts"), 2**63 - 1, "at most"),
+        (("trials", 0, "completed_at"), "9999-12-31T23:59:59-14:00", "between the years"),
+        (("study", "created_at"), "0001-01-01T00:00:00+14:00", "between the years"),
+        (("trials", 1, "reports"), [{"step": 1, "values": {"value": 1.0}, "at": AT}] * 2, "distinct steps"),
+        (("trials", 1, "reports"), [{"step": 1, "values": {"other": 1.0}, "at": AT}], "'other'"),
+    ],
+)
+def test_a_document_that_no_store_could_go_on_with_is_refused(
+    tmp_path: Path, path: tuple[Any, ...], value: Any, message: str
+):
+    with serving(str(tmp_path / "a.db")) as api:
+        study_id = api.create()
+        api.told(study_id, 1.0)
+        api.ask(study_id)
+        document = api.get(f"/studies/{study_id}/export")
+        document["study"]["name"] = "copy"
+        *way, last = path
+        part = document
+        for step in way:
+            part = part[step]
+        part[last] = value
+        assert message in api.refused("POST", "/studies/restore", 422, "ArgumentError", json=document)

@@ -140,6 +140,18 @@ def test_notes_are_set_and_removed(api: Api):
     api.refused("PATCH", f"/studies/{study_id}/metadata", 422, "ArgumentError", json={"a": 1})
 
 
+@pytest.mark.parametrize("notes", ['{"a": "\\ud800"}', '{"\\ud800": "a"}'])
+def test_notes_that_no_page_can_show_are_refused(api: Api, notes: str):
+    study_id = api.create()
+    api.ask(study_id)
+    as_json = {"Content-Type": "application/json"}
+    for path in (f"/studies/{study_id}/metadata", f"/studies/{study_id}/trials/0/metadata"):
+        api.refused("PATCH", path, 422, "ArgumentError", content=notes, headers=as_json)
+    added = f'{{"trials": [{{"params": {{"x": 0.5}}, "metadata": {notes}}}]}}'
+    api.refused("POST", f"/studies/{study_id}/trials", 422, "ArgumentError", content=added, headers=as_json)
+    assert api.get(f"/studies/{study_id}/count")["total"] == 1
+
+
 def test_a_deleted_study_is_gone_at_once_though_it_was_just_looked_at(api: Api):
     study_id = api.create()
     api.told(study_id, 1.0)
@@ -185,3 +197,7 @@ def test_a_token_makes_so_many_studies_and_no_more():
         api.refused("POST", "/studies/restore", 403, "PermissionDenied", json=document)
         api.client.headers = bearer(api.token("write"))
         api.create(name="c")
+        once = {"Idempotency-Key": "once"}
+        restored = [api.post("/studies/restore", document, status=201, headers=once)["id"] for _ in range(2)]
+        assert restored[0] == restored[1]  # the last one that is allowed, and its answer may be lost
+        api.refused("POST", "/studies/restore", 403, "PermissionDenied", json=document)

@@ -68,12 +68,14 @@ class Settings:
     seed: int = 1
 
 
-def run_ours(kind: Kind, settings: Settings, mixes: tuple[str, ...]) -> list[Result]:
+def run_ours(
+    kind: Kind, settings: Settings, mixes: tuple[str, ...], num_servers: int | None = None
+) -> list[Result]:
     """Loads on one store, by turns if there are several, and what is in the store afterwards."""
     with database(kind) as (address, postgresql):
         log = RESULTS / f"server-{kind}.log"
         log.unlink(missing_ok=True)
-        servers = [photinus_server(address, log) for _ in range(NUM_SERVERS[kind])]
+        servers = [photinus_server(address, log) for _ in range(num_servers or NUM_SERVERS[kind])]
         studies = {mix: studies_of(mix, settings.num_studies) for mix in mixes}
         crew = Crew(Path(sys.executable), "loading_photinus", settings.num_processes)
         restart_every_s = settings.restart_postgresql_every_s if postgresql else None
@@ -180,8 +182,8 @@ def run(settings: Settings, mixes: tuple[str, ...]) -> dict:
     for kind in settings.kinds:
         results += run_ours(kind, settings, mixes)
         rivals = [name for name in settings.rivals if kind in RIVALS[name][1]]
-        if rivals and "random" not in mixes:  # the same load for all
-            results += run_ours(kind, replace(settings, mix="random"), ("random",))
+        if rivals and not (mixes == ("random",) and NUM_SERVERS[kind] == 1):  # the same for all
+            results += run_ours(kind, replace(settings, mix="random"), ("random",), num_servers=1)
         results += [result for name in rivals if (result := run_rival(name, kind, settings)) is not None]
     return {
         "settings": asdict(settings),

@@ -60,10 +60,11 @@ def _check_url(url: object) -> str:
     except ValueError:  # a port that is no number
         is_address = False
     if not is_address or re.search(r"[\s?#]", url):
+        shown = re.sub(r"[?#].*", "?...", url, flags=re.DOTALL)  # what stands there may be a token
         raise ArgumentError(
-            f"`url` must begin with http:// or https:// and have nothing after the path, {example}, got {url!r}"
+            f"`url` must begin with http:// or https:// and have nothing after the path, {example}, got {shown!r}"
         )
-    return url.rstrip("/")
+    return url.rstrip("/").removesuffix(API).rstrip("/")  # some copy it from a request
 
 
 def _check_token(token: object) -> str | None:

@@ -206,6 +206,13 @@ def no_response(error: Exception) -> NoResponse:
         return NoResponse(
             f"its certificate is not trusted ({distrust}): {remedy}", may_have_acted=False, is_final=True
         )
+    mismatch = _find_cause(error, ssl.SSLError) if isinstance(error, httpx.ConnectError) else None
+    broken_off = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)  # it may be starting again
+    if mismatch is not None and not isinstance(mismatch, broken_off):
+        remedy = "say http:// if it has no certificate"
+        return NoResponse(
+            f"TLS with it is not possible ({mismatch}): {remedy}", may_have_acted=False, is_final=True
+        )
     never_sent = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return NoResponse(what, may_have_acted=not isinstance(error, never_sent))

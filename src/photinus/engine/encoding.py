@@ -48,9 +48,10 @@ class Axis:
         return 1.0 - (np.log(low + (high - x)) - math.log(low)) / span  # (3), never the logarithm of 0
 
     def unscale(self, u: np.ndarray) -> np.ndarray:
-        """Map the unit interval back, inside the bounds whatever the rounding."""
+        """Map the unit interval back, inside the bounds and with both ends exact, whatever the rounding."""
         low, high = float(self.low), float(self.high)
-        return np.clip(_unscale(u, low, high, self.parameter.scale), low, high)
+        x = np.clip(_unscale(u, low, high, self.parameter.scale), low, high)
+        return np.where(u <= 0.0, low, np.where(u >= 1.0, high, x))
 
     def encode(self, values: Sequence[float]) -> np.ndarray:
         """Coordinates of valid values."""

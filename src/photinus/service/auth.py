@@ -1,8 +1,9 @@
 """Who asks, and what they may do: tokens and the dashboard's sessions. Knows nothing of HTTP.
 
-A token's text is `pho_<id>_<secret>`. The store keeps the SHA-256 of the secret: 32 random bytes need no slow
-hash. A session is what the dashboard's cookie holds instead of the token: its id and an end, signed with a key
-made from the stored hash. So every server of a store can check it, and it ends with its token.
+A token's text is `pho_<id>_<secret>`. The store keeps a hash of a hash of the secret (SHA-256: 32 random bytes need no
+slow one). A session is what the dashboard's cookie holds instead of the token: its id, an end, the hash between the
+two, and a signature by what is stored. So every server of a store can check it, it ends with its token, whoever steals
+the cookie cannot prolong it, and whoever steals the store cannot make one.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ from photinus.record import Role, TokenRecord
 PREFIX = "pho"
 MAX_TOKEN = 200  # characters; ours have about 70
 MAX_CACHED = 4096  # tokens, and ids that were none
-HOW_TO = "send the header `Authorization: Bearer pho_...`; `photinus token create` makes a token"
+HOW_TO = "set PHOTINUS_TOKEN or send the header `Authorization: Bearer pho_...`; `photinus token create` makes a token"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,12 @@ def make_token(
 
 def hash_secret(secret: str) -> str:
     """What the store keeps of a secret."""
-    return hashlib.sha256(secret.encode()).hexdigest()
+    return _sha256(prove(secret))
+
+
+def prove(secret: str) -> str:
+    """What shows that its holder had the secret, which is not in the store either."""
+    return _sha256(secret)
 
 
 def parse_token(text: str) -> tuple[str, str] | None:
@@ -109,24 +115,29 @@ class Sessions:
         self._server_key = (server_key or "").encode()
         self.lasts_s = lasts_s
 
-    def issue(self, record: TokenRecord, *, now: datetime) -> str:
+    def issue(self, record: TokenRecord, secret: str, *, now: datetime) -> str:
         """A session for the holder of a token."""
-        content = f"{record.id}.{int(now.timestamp() + self.lasts_s)}"
+        content = f"{record.id}.{int(now.timestamp() + self.lasts_s)}.{prove(secret)}"
         return f"{content}.{self._signature(record, content)}"
 
     @staticmethod
     def token_id(text: str) -> str | None:
         """The id of the token behind a session; None if the text is none."""
         parts = text.split(".")
-        if len(text) > MAX_TOKEN or len(parts) != 3 or not text.isascii() or not parts[1].isdigit():
+        if len(text) > MAX_TOKEN or len(parts) != 4 or not text.isascii() or not parts[1].isdigit():
             return None
         return parts[0]
 
     def identify(self, record: TokenRecord | None, text: str, *, now: datetime) -> Identity:
         """Who presents a session, given what the store has under `token_id`."""
         content, _, signature = text.rpartition(".")
-        is_genuine = record is not None and hmac.compare_digest(signature, self._signature(record, content))
-        if record is None or not is_genuine or int(content.partition(".")[2]) <= now.timestamp():
+        _, end, proof = content.split(".")
+        is_genuine = (
+            record is not None
+            and hmac.compare_digest(record.secret_hash, _sha256(proof))
+            and hmac.compare_digest(signature, self._signature(record, content))
+        )
+        if record is None or not is_genuine or int(end) <= now.timestamp():
             raise AuthenticationError("the session has ended: log in again")
         return _identity(record, now, by_cookie=True)
 
@@ -170,6 +181,10 @@ class TokenCache:
             while len(self._found) > MAX_CACHED:
                 self._found.popitem(last=False)
         return record
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _identity(record: TokenRecord, now: datetime, *, by_cookie: bool) -> Identity:

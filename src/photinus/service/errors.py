@@ -30,6 +30,7 @@ STATUS: dict[type[PhotinusError], int] = {
     errors.SuggestionError: 503,
     errors.SuggestionTimeout: 504,
     errors.ObjectiveError: 500,
+    errors.ExecutorBroken: 500,
     errors.StorageError: 503,
     errors.SchemaMismatch: 503,
     errors.LockLost: 409,
@@ -73,8 +74,9 @@ def respond(error: PhotinusError, request_id: str) -> Response:
     """The answer that an error is."""
     status = getattr(error, "status", None) or STATUS.get(type(error), 500)
     headers: dict[str, str] = {}
-    if type(error) in RETRY_AFTER_S:
-        headers["Retry-After"] = str(RETRY_AFTER_S[type(error)])
+    retry_after_s = getattr(error, "retry_after_s", None) or RETRY_AFTER_S.get(type(error))
+    if retry_after_s is not None:
+        headers["Retry-After"] = str(retry_after_s)
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     kind = next(base for base in type(error).__mro__ if base.__module__ == errors.__name__)

@@ -92,20 +92,28 @@ class Gate:
 
     async def _pass(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         if scope["path"] in PROBES:
-            await self._enter(scope, headers, receive, send)
+            body = await self._admit(scope, headers, receive)
+            await self._app(scope, replay(body, receive), send)
             return
         check_host(scope, headers, self._server)
-        if self._num_running >= self._server.settings.max_concurrent_requests:
-            raise TooManyRequests(f"{self._num_running} requests are being answered: try again in a moment")
+        self._check_room()
+        body = await self._admit(scope, headers, receive)
+        # Not counted before its body is here: strangers who send theirs slowly must not take all the room.
+        self._check_room()
         self._num_running += 1
         self._server.metrics.running.set(self._num_running)
         try:
-            await self._enter(scope, headers, receive, send)
+            await self._app(scope, replay(body, receive), send)
         finally:
             self._num_running -= 1
             self._server.metrics.running.set(self._num_running)
 
-    async def _enter(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+    def _check_room(self) -> None:
+        if self._num_running >= self._server.settings.max_concurrent_requests:
+            raise TooManyRequests(f"{self._num_running} requests are being answered: try again in a moment")
+
+    async def _admit(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
+        """The body of a request that may come in."""
         limit = MAX_OPEN_BODY
         is_protected = scope["path"].startswith("/api/") or scope["path"] == "/metrics"
         if is_protected:
@@ -116,5 +124,4 @@ class Gate:
                 limit = self._server.settings.max_document_bytes
         if scope["method"] not in SAFE_METHODS:
             check_origin(headers, scope["state"].get("identity"))
-        body = await read_body(scope, receive, limit)
-        await self._app(scope, replay(body, receive), send)
+        return await read_body(scope, receive, limit)

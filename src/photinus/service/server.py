@@ -92,17 +92,26 @@ class Server:
     async def find_study(self, study_id: int, caller: Identity) -> StudyRecord:
         """The study, if the caller may know of it; its state and metadata may be of an earlier time.
 
-        What is in another project looks exactly like what is not there at all.
+        What is in another project looks exactly like what is not there at all, and takes as long to look for: the
+        store is asked for this study of this project in either case.
         """
         record = self._records.get(study_id)
-        if record is None:
-            record = await self.run(self.storage.get_study, study_id)
-            self._records[study_id] = record
+        if record is None or not caller.sees(record.project):
+            found = await self.run(self.storage.progress, caller.project, study_ids=[study_id])
+            if not found:
+                raise unknown_study(study_id)
+            record = self._records[study_id] = found[0].record
             if len(self._records) > MAX_RECORDS:
                 del self._records[next(iter(self._records))]
-        if not caller.sees(record.project):
-            raise unknown_study(study_id)
         return record
+
+    def has_study(self, project: str, name: str) -> bool:
+        """Whether there is a study of that name."""
+        try:
+            self.storage.find_study(project, name)
+        except UnknownStudy:
+            return False
+        return True
 
     def check_studies_limit(self, caller: Identity) -> None:
         """Refuse a new study to a token that has made enough of them."""

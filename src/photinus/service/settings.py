@@ -28,7 +28,7 @@ class Settings(BaseModel):
     session_key: SecretStr | None = Field(
         None,
         description="mixed into the signatures of dashboard sessions, the same on all servers of a store: "
-        "with it, a stolen copy of the store is not enough to sign in",
+        "a new one ends all sessions, and with one, a copy of the store does not help to prolong a stolen session",
     )
     session_s: float = Field(12 * 3600.0, gt=0, description="how long a dashboard session lasts")
     token_cache_s: float = Field(
@@ -44,12 +44,15 @@ class Settings(BaseModel):
     grace_s: float = Field(20.0, ge=0, description="how long a stopping server finishes suggestions")
 
     store_threads: int = Field(12, ge=1, le=28, description="calls of the store at the same time")
-    max_concurrent_requests: int = Field(
-        1000, ge=1, description="requests being answered; more are refused with 429"
+    max_concurrent_requests: int = (
+        Field(  # more than asks that may wait, or these would keep everybody else out
+            2000, ge=1, description="requests being answered; more are refused with 429"
+        )
     )
     max_body_bytes: int = Field(8 * MIB, ge=1024, description="largest body of a request")
     max_document_bytes: int = Field(256 * MIB, ge=1024, description="largest document of a restored study")
-    max_trials_per_request: int = Field(1000, ge=1, description="trials asked for, added or told at once")
+    max_trials_per_request: int = Field(1000, ge=1, description="trials asked for at once")
+    max_results_per_request: int = Field(10_000, ge=1, description="trials added or told at once")
     max_points: int = Field(20_000, ge=1, description="points of one prediction")
     max_studies_per_token: int = Field(10_000, ge=1, description="studies that one token may have made")
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, replace
 from functools import partial
+from typing import Any
 
 from photinus.backend import AskRequest
 from photinus.errors import PhotinusError, SuggestionError, TooManyRequests, UnknownStudy
@@ -20,12 +21,20 @@ from photinus.trial import Trial
 logger = logging.getLogger("photinus.service")
 
 
+class EngineLost(SuggestionError):
+    """The engine died before it had an answer, perhaps of something else; goes out as `SuggestionError`."""
+
+    status = 503
+    retry_after_s = (
+        1  # the next engine may well have it, and finds by its key what a repeated request was given
+    )
+
+
 class Asks:
     """Gives the engine one batch of asks after another for each study, several studies at a time.
 
-    A batch that the engine dies of is failed at once, and what it left in the store is undone. Trials that come
-    when nobody waits any more are found by the key of their request, or by the name of their worker; those of
-    neither are handed back.
+    A batch that the engine dies of is failed at once, and the study is free again. Trials that come when nobody waits
+    any more are found by the key of their request, or by the name of their worker; those of neither are handed back.
     """
 
     def __init__(
@@ -111,7 +120,8 @@ class Asks:
         except EngineDied as death:
             for ask in batch:
                 self._fail(ask, closing_error() if self._is_closing else died_error(death))
-            await self._tidy_up(study_id, owner, requests)
+            nameless = [r for ask, r in zip(batch, requests, strict=True) if _is_nameless(ask.request)]
+            await self._tidy_up(study_id, owner, nameless)
         except Exception as error:
             for ask in batch:
                 self._fail(ask, error_from_dict(error_to_dict(error)))
@@ -134,7 +144,7 @@ class Asks:
         self.num_trials += len(result)
         if not ask.trials.done():
             ask.trials.set_result(result)
-        elif ask.request.key is None and ask.request.worker is None:
+        elif _is_nameless(ask.request):
             await self._in_thread(partial(self._hand_back, ask.study_id, result))
 
     def _fail(self, ask: PendingAsk, error: PhotinusError) -> None:
@@ -143,11 +153,11 @@ class Asks:
             ask.trials.set_exception(error)
 
     async def _tidy_up(self, study_id: int, owner: str, requests: Sequence[AskRequest]) -> None:
-        """Undo what an engine that died left in the store."""
+        """Let others have what an engine that died left in the store, of requests that nobody can repeat."""
         try:
             await self._in_thread(partial(self._storage.release_suggest_lock, study_id, owner))
             for request in requests:
-                await self._in_thread(partial(self._hand_back_all, study_id, request))
+                await self._in_thread(partial(self._storage.release_request, study_id, request.key or ""))
         except UnknownStudy:
             pass  # deleted meanwhile
         except PhotinusError:
@@ -155,19 +165,13 @@ class Asks:
                 "study %s: what a dead engine left behind stays until it expires", study_id, exc_info=True
             )
 
-    def _hand_back_all(self, study_id: int, request: AskRequest) -> None:
-        """Free all trials of a request that will not be answered; a named worker finds its own again."""
-        if request.worker is None:
-            claim = self._storage.claim_trials(study_id, request.count, key=request.key)
-            self._hand_back(study_id, claim.trials)
-
     def _hand_back(self, study_id: int, trials: Sequence[Trial]) -> None:
         """Let trials go to whoever asks next."""
         for trial in trials:
             with contextlib.suppress(PhotinusError):  # told by someone meanwhile, or deleted
                 self._storage.release(study_id, trial.number, worker=None, attempt=trial.attempts)
 
-    async def _in_thread(self, call: "partial[None]") -> None:
+    async def _in_thread(self, call: "partial[Any]") -> None:
         await asyncio.get_running_loop().run_in_executor(self._store_threads, call)
 
 
@@ -178,9 +182,14 @@ def closing_error() -> TooManyRequests:
 
 def died_error(death: EngineDied) -> SuggestionError:
     """What a caller hears whose answer died with the engine."""
-    return SuggestionError(
+    return EngineLost(
         f"the engine process ended before it had an answer ({death}); it is started again: ask again"
     )
+
+
+def _is_nameless(request: AskRequest) -> bool:
+    """Whether nobody could ask for its trials again."""
+    return request.key is None and request.worker is None
 
 
 def _with_key(request: AskRequest) -> AskRequest:

@@ -272,6 +272,10 @@ class Storage(Protocol):
         """Hand a running trial back: EXPIRED, and next to go out; `InvalidState` if `worker` lacks it."""
         ...
 
+    def release_request(self, study_id: int, key: str) -> list[Trial]:
+        """Hand back all running trials that a request of that key was given and no named worker holds."""
+        ...
+
     def request_stop(self, study_id: int, number: int) -> Trial:
         """Mark a running trial as STOPPING, for its worker to see; `InvalidState` if it is not running."""
         ...

@@ -211,6 +211,19 @@ class ChangingStorage(ABC):
 
         return self._change(study_id, work, ONE_CHANGE)
 
+    def release_request(self, study_id: int, key: str) -> list[Trial]:
+        """See `Storage.release_request`."""
+
+        def work(change: StudyChange) -> list[Trial]:
+            held = [trial for trial in change.handed_out_by(key) if trial.state.is_running]
+            return [
+                change.put(lifecycle.expired(trial, event=change.next_event))
+                for trial in held
+                if trial.worker is None
+            ]
+
+        return self._change(study_id, work)
+
     def request_stop(self, study_id: int, number: int) -> Trial:
         """See `Storage.request_stop`."""
 

@@ -5,7 +5,7 @@ the trial's state allows the change and raises otherwise. `now` is the time by t
 study's next event. At the end: who may suggest, and which studies may be opened.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -213,17 +213,6 @@ def check_lock(holder: str | None, owner: str, name: str) -> None:
         raise LockLost(
             f"{owner!r} must hold the suggest lock of study {name!r} to store suggestions, but does not: "
             "take it and suggest again"
-        )
-
-
-def check_history(trials: Sequence[Trial]) -> None:
-    """Refuse trials that cannot be all the trials of one study."""
-    numbers = [trial.number for trial in trials]
-    events = {trial.updated_event for trial in trials}
-    if numbers != list(range(len(trials))) or len(events) < len(trials) or min(events, default=1) < 1:
-        raise ArgumentError(
-            "the trials of a study must be numbered from 0 without gaps, in order, each last changed by an event "
-            f"of its own >= 1, got numbers {numbers[:10]} and events {sorted(events)[:10]} at the beginning"
         )
 
 

@@ -13,7 +13,8 @@ from photinus.problem import Problem
 from photinus.record import StudyProgress, StudyRecord, StudyState, TokenRecord
 from photinus.storage import lifecycle
 from photinus.storage.changing import ChangingStorage, Result
-from photinus.storage.memory_study import NO_TRIAL, MemoryChange, MemoryStudy
+from photinus.storage.memory_study import MemoryChange, MemoryStudy
+from photinus.storage.restoring import check_history
 from photinus.storage.study_change import NO_CHANGE, Footprint, StudyChange
 from photinus.trial import Trial, TrialState
 
@@ -72,15 +73,14 @@ class MemoryStorage(ChangingStorage):
         creator: str | None = None,
     ) -> StudyRecord:
         """See `Storage.restore_study`."""
-        lifecycle.check_history(trials)
+        check_history(record, trials)
         with self._mutex:
             if (stored := self._named(record.project, record.name)) is not None:
                 if stored.is_made_by(key):
                     return stored.record
                 raise lifecycle.duplicate_study(record)
             study = MemoryStudy(replace(record, id=self._next_id()), list(trials), key=key, creator=creator)
-            last = {trial.updated_event: trial.number for trial in trials}
-            study.history = [last.get(event, NO_TRIAL) for event in range(1, max(last, default=0) + 1)]
+            study.num_forgotten = max((trial.updated_event for trial in trials), default=0)
             study.unfinished = {trial.number for trial in trials if not trial.state.is_finished}
             if trials:
                 newest = max(trials, key=lambda trial: trial.updated_event)
@@ -155,7 +155,9 @@ class MemoryStorage(ChangingStorage):
             study = self._study(study_id)
             if since_event == 0:
                 return list(study.trials)
-            numbers = sorted(set(study.history[since_event:]) - {NO_TRIAL})
+            if since_event < study.num_forgotten:
+                return [trial for trial in study.trials if trial.updated_event > since_event]
+            numbers = sorted(set(study.history[since_event - study.num_forgotten :]))
             return [study.trials[number] for number in numbers if number < len(study.trials)]
 
     def find_trials(

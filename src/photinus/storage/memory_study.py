@@ -14,8 +14,6 @@ from photinus.record import StudyProgress, StudyRecord
 from photinus.storage import lifecycle
 from photinus.trial import Trial, TrialState
 
-NO_TRIAL = -1  # in a history: what this event changed was changed again later
-
 
 @dataclass(slots=True)
 class Keys:
@@ -44,7 +42,8 @@ class MemoryStudy:
 
     record: StudyRecord
     trials: list[Trial] = field(default_factory=list)
-    history: list[int] = field(default_factory=list)  # history[event - 1]: number of the trial it changed
+    history: list[int] = field(default_factory=list)  # numbers of the trials that events changed, in order
+    num_forgotten: int = 0  # events before these: of the store that it was in before
     unfinished: set[int] = field(default_factory=set)  # numbers of trials without outcome
     lock: tuple[str, datetime] | None = None  # who may suggest, and until when
     changed_at: datetime | None = None  # when a trial changed last
@@ -52,6 +51,11 @@ class MemoryStudy:
     creator: str | None = None
     added: Keys = field(default_factory=Keys)
     handed_out: Keys = field(default_factory=Keys)
+
+    @property
+    def last_event(self) -> int:
+        """Events are counted from 1."""
+        return self.num_forgotten + len(self.history)
 
     def is_made_by(self, key: str | None) -> bool:
         """Whether a request of that key created it."""
@@ -75,7 +79,7 @@ class MemoryStudy:
         named = {trial.worker for trial in running if trial.worker is not None}
         return StudyProgress(
             record=self.record,
-            last_event=len(self.history),
+            last_event=self.last_event,
             counts={state: counts[state] for state in TrialState},
             last_change_at=self.changed_at,
             num_workers=len(named) + sum(trial.worker is None for trial in running),
@@ -94,7 +98,7 @@ class MemoryChange:
         self.name = study.record.name
         self.now = now
         self.next_number = len(study.trials)
-        self.next_event = len(study.history) + 1
+        self.next_event = study.last_event + 1
         self.lock = study.lock
 
     def find(self, number: int, *, with_reports: bool = True) -> Trial:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -32,7 +32,7 @@ from photinus.testing.store_scenes import draw as draw
 from photinus.testing.store_scenes import run_threads as run_threads
 from photinus.testing.store_scenes import suggest as suggest
 from photinus.testing.store_views import ViewContract
-from photinus.trial import Measurement, Suggestion, Trial, TrialState
+from photinus.trial import Measurement, Report, Suggestion, Trial, TrialState
 
 
 class StorageContract(RequestContract, ViewContract):
@@ -634,6 +634,41 @@ class StorageContract(RequestContract, ViewContract):
             with pytest.raises(ArgumentError, match="numbered from 0 without gaps"):
                 storage.restore_study(replace(record, name="copy"), trials)
         assert storage.list_studies() == [record]
+
+    def test_what_a_store_could_not_go_on_with_is_not_restored(self, storage: Storage, study: int) -> None:
+        """Counts without room for more, reports that would take each other's place, times beyond the calendar."""
+        [trial] = suggest(storage, study, 1)
+        record = replace(storage.get_study(study), name="copy")
+        name, beyond = record.problem.metric_names[0], timezone(timedelta(hours=14))
+        report = Report(1, {name: 1.0}, datetime(2030, 1, 1, tzinfo=UTC))
+        for change, message in (
+            ({"updated_event": 2**63 - 1}, "events and attempts must be at most"),
+            ({"attempts": 2**63 - 1}, "events and attempts must be at most"),
+            ({"reports": (report, report)}, "distinct steps"),
+            ({"reports": (replace(report, values={"other": 1.0}),)}, "must be of .*, got 'other'"),
+            ({"created_at": datetime.min.replace(tzinfo=beyond)}, "times must be between"),
+            (
+                {"reports": (replace(report, at=datetime.min.replace(tzinfo=beyond)),)},
+                "times must be between",
+            ),
+        ):
+            with pytest.raises(ArgumentError, match=message):
+                storage.restore_study(record, [replace(trial, **change)])
+        with pytest.raises(ArgumentError, match=r"times must be between .* for the study"):
+            storage.restore_study(replace(record, created_at=datetime.min.replace(tzinfo=beyond)), [])
+        assert len(storage.list_studies()) == 1
+
+    def test_a_study_with_a_long_past_goes_on(self, storage: Storage, study: int) -> None:
+        """However many events it has had, a store keeps no more than the trials."""
+        first, second = suggest(storage, study, 2)
+        trials = [replace(first, updated_event=2**60), replace(second, updated_event=7)]
+        copy = storage.restore_study(replace(storage.get_study(study), name="copy"), trials).id
+        assert [t.number for t in storage.get_trials(copy, since_event=6)] == [0, 1]
+        assert [t.number for t in storage.get_trials(copy, since_event=7)] == [0]
+        told = storage.tell(copy, 1, Measurement.failed("why"))
+        assert told.updated_event == 2**60 + 1
+        assert storage.get_trials(copy, since_event=2**60) == [told]
+        assert [progress.last_event for progress in storage.progress(study_ids=[copy])] == [2**60 + 1]
 
     def test_engine_versions_are_known(self, storage: Storage, study: int) -> None:
         """Of those trials that an engine suggested."""

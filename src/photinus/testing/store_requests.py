@@ -110,6 +110,30 @@ class RequestContract:
         assert draw(storage, study, 3, worker=worker, key="k") == drawn
         assert storage.count_trials(study) == (3, 0)
 
+    def test_a_request_that_nobody_will_repeat_gives_its_trials_back(
+        self, storage: Storage, study: int
+    ) -> None:
+        """Those that run and no named worker holds; what others have, and what waits, stays as it is."""
+        draw(storage, study, 3, key="k")
+        storage.tell(study, 0, DONE)
+        storage.release(study, 1, worker=None)
+        draw(storage, study, 3, worker="a", key="k")
+        draw(storage, study, 1, key="other")
+        storage.enqueue(study, storage.get_trial(study, 0).params)
+        before = storage.get_trials(study)
+        assert numbers(storage.release_request(study, "k")) == [2]
+        after = storage.get_trials(study)
+        assert [trial.state.value for trial in after] == [
+            "completed",
+            "active",
+            "expired",
+            "active",
+            "queued",
+        ]
+        assert [trial for trial in after if trial.number != 2] == [t for t in before if t.number != 2]
+        assert storage.release_request(study, "k") == storage.release_request(study, "unknown") == []
+        assert storage.get_trials(study) == after
+
     def test_trials_that_a_request_lost_are_not_its_own_any_more(
         self, storage: Storage, study: int, clock: ManualClock
     ) -> None:

@@ -6,10 +6,14 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from photinus.arguments import MAX_COUNT, MAX_NAME
 
+MAX_NOTE = 1_000_000  # characters
+
 State = Literal["queued", "active", "stopping", "completed", "infeasible", "failed", "expired"]
 Value = str | bool | int | float | None
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
-Metadata = Annotated[dict[str, str], Field(description="notes: text by name", examples=[{"owner": "ann"}])]
+# A limit has pydantic look at the characters, so that halves of them (surrogates), which no page can show, are refused.
+Note = Annotated[str, Field(max_length=MAX_NOTE)]
+Metadata = Annotated[dict[Note, Note], Field(description="notes: text by name", examples=[{"owner": "ann"}])]
 Params = Annotated[
     dict[str, Value], Field(description="values by parameter", examples=[{"lr": 0.01, "optimizer": "adam"}])
 ]

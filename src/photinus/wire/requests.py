@@ -9,7 +9,7 @@ from photinus.errors import ArgumentError
 from photinus.problem import ALGORITHMS, Problem
 from photinus.record import DEFAULT_PROJECT
 from photinus.trial import Measurement, values_from_json
-from photinus.wire.fields import Metadata, Name, Number, Params, Request, Worker
+from photinus.wire.fields import Metadata, Name, Note, Number, Params, Request, Worker
 from photinus.wire.problems import ProblemBody
 
 MAX_MESSAGE = 10_000  # characters of why a trial is infeasible or failed
@@ -168,4 +168,4 @@ class Login(Request):
     token: str = Field(description="`pho_...`", max_length=1000)
 
 
-MetadataChanges = dict[str, str | None]
+MetadataChanges = dict[Note, Note | None]

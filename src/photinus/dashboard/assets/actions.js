@@ -5,7 +5,7 @@ import { openDialog, toast } from "/static/dialogs.js";
 import { el, theirs } from "/static/dom.js";
 import { addTrial } from "/static/entry.js";
 import { busy, field, formError, textInput } from "/static/forms.js";
-import { count } from "/static/format.js";
+import { many } from "/static/format.js";
 import { numAll } from "/static/goals.js";
 import { navigate } from "/static/routes.js";
 import { session } from "/static/session.js";
@@ -54,7 +54,7 @@ const change = async (data, isStopped) => {
     toast(
       isStopped
         ? "The study goes on."
-        : "The study is stopped: loops of workers end after their running trials.",
+        : "The study is stopped: workers end after their running trials. A worker that is started anew resumes it.",
     );
     await data.refresh();
   } catch (error) {
@@ -102,7 +102,7 @@ const confirmDelete = (data) =>
         "p",
         {},
         el("b", {}, theirs(name)),
-        ` and its ${count(numAll(counts))} trials will be gone, for everybody. Export the study first if in doubt.`,
+        ` and its ${many(numAll(counts), "trial")} will be gone, for everybody. Export the study first if in doubt.`,
       ),
       typed.node,
       problem.node,

@@ -12,10 +12,15 @@ import { emptyState, loadingState } from "/static/parts.js";
 
 const main = document.getElementById("main");
 const banner = document.getElementById("banner");
-let open = null; // what the open page gave back: { close, moved }
+let open = null; // { path, page }: where we are, and what the module of the page gave back
+let turns = 0;
 
 const link = (address, text, place) =>
-  el("a", { href: address, "aria-current": place.path === address ? "page" : null }, text);
+  el(
+    "a",
+    { href: address, "aria-current": place.path === address ? "page" : null },
+    el("span", { data: { text } }, text),
+  );
 
 const drawFrame = (place) => {
   const links = session.isKnown
@@ -53,8 +58,9 @@ const logOut = async () => {
 /** Open the page of the address; a page that can follow a change of its own address stays. */
 const show = async ({ isNew }) => {
   const place = here();
-  if (!isNew && open?.path === place.path && open.moved) return open.moved(place.query);
-  open?.close?.();
+  if (!isNew && open?.path === place.path && open.page.moved) return open.page.moved(place.query);
+  const turn = ++turns;
+  open?.page.close?.();
   open = null;
   hideTip();
   closeDialogs();
@@ -64,10 +70,10 @@ const show = async ({ isNew }) => {
   }
   drawFrame(place);
   const { openPage } = await import(`/static/pages/${place.name}.js`);
-  if (here().path !== place.path) return; // somebody was quicker
+  if (turn !== turns) return; // somebody was quicker
   replace(main);
   document.title = "Photinus";
-  open = { path: place.path, ...openPage(main, place) };
+  open = { path: place.path, page: openPage(main, place) };
   if (isNew) {
     window.scrollTo(0, 0);
     main.focus({ preventScroll: true });

@@ -142,6 +142,6 @@ export class Brush {
 
 /** A range in words. */
 export const brushWords = (axis, [low, high]) => {
-  const [from, to] = [axis.read(low), axis.read(high)];
+  const [from, to] = axis.ends?.(low, high) ?? [axis.read(low), axis.read(high)];
   return from === to ? `is ${from}` : `${from} to ${to}`;
 };

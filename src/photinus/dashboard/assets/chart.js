@@ -61,10 +61,9 @@ export class Chart {
           all.map((point) => point.x),
           { numTicks, isWhole: isWholeX, mayLog: !isWholeX, pad: 0.02 },
         );
-    const y = scaleOver(
-      all.map((point) => point.y).filter((value) => value !== undefined),
-      { numTicks: 5, mayLog: true },
-    );
+    const heights = all.map((point) => point.y).filter((value) => value !== undefined);
+    const y = scaleOver(heights, { numTicks: 5, mayLog: true });
+    if (!heights.length) y.ticks = []; // nothing was measured: no numbers to read
     const leftOf = (value) => MARGIN.left + x.place(value) * inside.width;
     const topOf = (value) => MARGIN.top + (1 - y.place(value)) * inside.height;
     const bottom = MARGIN.top + inside.height;

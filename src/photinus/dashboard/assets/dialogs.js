@@ -61,8 +61,8 @@ const copyText = async (source) => {
   document.execCommand("copy");
 };
 
-/** Code in a box with a button that copies it. */
-export const codeBox = (text, label) => {
+/** Code in a box, under its title and a button that copies it. */
+export const codeBox = (title, text, label) => {
   const code = el("code", {}, text);
   const button = el("button", { type: "button", class: "copy", "aria-label": `Copy ${label}` }, "Copy");
   button.addEventListener("click", async () => {
@@ -74,5 +74,10 @@ export const codeBox = (text, label) => {
     }
     setTimeout(() => (button.textContent = "Copy"), 2000);
   });
-  return el("div", { class: "code" }, el("pre", { tabindex: 0, "aria-label": label }, code), button);
+  return el(
+    "div",
+    { class: "code" },
+    el("div", { class: "code-head" }, el("span", {}, title), button),
+    el("pre", { tabindex: 0, "aria-label": label }, code),
+  );
 };

@@ -19,13 +19,32 @@ const paramField = (parameter, params) => {
   const made = field(theirs(parameter.name), input, {
     hint: parameter.type === "categorical" ? "" : rangeText(parameter),
   });
-  return { ...made, name: parameter.name, read: () => readValue(parameter, input.value) };
+  return {
+    ...made,
+    name: parameter.name,
+    isNumber: parameter.type !== "categorical",
+    read: () => readValue(parameter, input.value),
+  };
 };
 
 const valueField = (metric, values) => {
   const input = textInput({ inputmode: "decimal", value: values?.[metric.name] ?? "" });
   const made = field(theirs(metric.name), input, { hint: goalWords(metric) });
-  return { ...made, name: metric.name, read: () => readNumber(input.value) };
+  return { ...made, name: metric.name, isNumber: true, read: () => readNumber(input.value) };
+};
+
+/** What the form can see by itself: every field has something in it, and numbers are numbers. */
+const areReady = (fields) => {
+  const wrong = fields.filter((one) => {
+    const isEmpty = one.input.value.trim() === "";
+    if (isEmpty) one.fail("This is needed.");
+    else if (one.isNumber && typeof one.read() !== "number")
+      one.fail("This must be a number, such as 0.1 or 1e-5.");
+    else return false;
+    return true;
+  });
+  wrong[0]?.input.focus();
+  return wrong.length === 0;
 };
 
 const read = (fields) => Object.fromEntries(fields.map((one) => [one.name, one.read()]));
@@ -64,6 +83,7 @@ const formDialog = (title, { intro, parts, fields, action, send }) =>
       busy(button, async () => {
         problem.fail(null);
         fields().forEach((one) => one.fail(null));
+        if (!areReady(fields())) return;
         try {
           close(await send());
         } catch (error) {
@@ -73,13 +93,6 @@ const formDialog = (title, { intro, parts, fields, action, send }) =>
     });
     return form;
   });
-
-const emptyFields = (fields, text) => {
-  const empty = fields.filter((one) => one.input.value.trim() === "");
-  empty.forEach((one) => one.fail(text));
-  empty[0]?.input.focus();
-  return empty.length > 0;
-};
 
 /** A trial of one's own: measured already, or to be measured next. */
 export const addTrial = async (data, params) => {
@@ -162,7 +175,7 @@ export const tellTrial = async (problem, studyId, trial) => {
   });
   const told = await formDialog(`Result of trial ${trial.number}`, {
     parts: [field("Outcome", kind).node, results, why.node],
-    fields: () => values,
+    fields: () => (kind.value === "values" ? values : []),
     action: "Tell",
     send: () =>
       api.tell(
@@ -185,10 +198,7 @@ export const amendTrial = async (problem, studyId, trial) => {
     parts: values.map((one) => one.node),
     fields: () => values,
     action: "Correct",
-    send: async () => {
-      if (emptyFields(values, "A value is needed.")) throw new Error("Every objective needs a value.");
-      return api.amend(studyId, trial.number, read(values));
-    },
+    send: () => api.amend(studyId, trial.number, read(values)),
   });
   if (amended) toast(`Trial ${trial.number} is corrected.`);
   return amended;

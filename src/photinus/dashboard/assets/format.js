@@ -4,7 +4,7 @@ import { el } from "/static/dom.js";
 import { serverNow } from "/static/api.js";
 
 /** Four digits are enough to read; the exact number is in the title, and in the export. */
-export const number = (value) => {
+export const number = (value, digits = 4) => {
   const plain = Number(value);
   if (value === null || value === undefined) return "–";
   if (!Number.isFinite(plain)) return String(value);
@@ -12,10 +12,20 @@ export const number = (value) => {
   const size = Math.abs(plain);
   if (size >= 1e6 || size < 1e-4)
     return plain
-      .toExponential(3)
+      .toExponential(digits - 1)
       .replace(/\.?0+e/, "e")
       .replace("e+", "e");
-  return String(Number(plain.toPrecision(4)));
+  return String(Number(plain.toPrecision(digits)));
+};
+
+/** Numbers beside each other, with as many digits as it takes to tell those apart that differ. */
+export const apart = (values) => {
+  const different = new Set(values).size;
+  for (let digits = 4; digits < 12; digits++) {
+    const texts = values.map((value) => number(value, digits));
+    if (new Set(texts).size === different) return texts;
+  }
+  return values.map(String);
 };
 
 export const count = (value) => value.toLocaleString("en");
@@ -42,11 +52,11 @@ export const duration = (seconds) => {
   return `${Number((seconds / 86400).toFixed(1))} days`;
 };
 
-const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
-const DAY = { year: "numeric", month: "short", day: "numeric" };
+const CLOCK = { timeStyle: "medium" };
+const DAY = { dateStyle: "medium", timeStyle: "short" };
 const inWords = (time) => {
   const isToday = time.toDateString() === new Date(serverNow()).toDateString();
-  return time.toLocaleString(undefined, isToday ? CLOCK : { ...DAY, hour: "2-digit", minute: "2-digit" });
+  return time.toLocaleString(undefined, isToday ? CLOCK : DAY);
 };
 
 const timeElement = (text, time) =>

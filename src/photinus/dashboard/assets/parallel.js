@@ -7,7 +7,7 @@ import { thinned } from "/static/goals.js";
 
 const HEIGHT = 400; // as in the style sheet
 const MARGIN = { top: 46, bottom: 24, left: 44, right: 60 };
-const NARROWEST = 84; // pixels between two axes; where they do not fit, the picture scrolls in its frame
+const NARROWEST = 74; // pixels between two axes; where they do not fit, the picture scrolls in its frame
 const MAX_LINES = 2500;
 const CROWD = 300;
 const LETTER = 7.4; // pixels

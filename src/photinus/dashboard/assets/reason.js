@@ -1,7 +1,7 @@
 // Why a trial was suggested, in words: the rule, what the model expected, and what it knew nearby.
 
 import { el, svg, theirs } from "/static/dom.js";
-import { number } from "/static/format.js";
+import { apart, number } from "/static/format.js";
 import { card, facts, plainTable } from "/static/parts.js";
 import { trialPath } from "/static/routes.js";
 
@@ -43,7 +43,7 @@ export const reasonCard = (study, trial) => {
     "Why this point",
     intent,
     el("p", {}, METHODS[reason.method] ?? theirs(reason.method ?? "Its algorithm gave no reason.")),
-    isModel && el("h3", {}, "What the model expected, and what came"),
+    isModel && el("h3", {}, trial.values ? "What the model expected, and what came" : "What the model expects"),
     predicted.map(([name, quantiles]) => interval(name, quantiles, trial.values?.[name])),
     nearestTable(study, reason.nearest ?? []),
     isModel &&
@@ -62,10 +62,12 @@ export const reasonCard = (study, trial) => {
 /** The 5, 50 and 95 % quantiles as a bar, and the measured value as a mark on the same line. */
 const interval = (name, { q05, q50, q95 }, value) => {
   const known = [q05, q50, q95].every((q) => q !== null && q !== undefined);
+  const hasCome = value !== undefined && value !== null;
+  const texts = apart([value ?? 0, ...(known ? [q05, q50, q95] : [])]);
   const words = known
-    ? `median ${number(q50)}, 5 to 95 %: ${number(q05)} to ${number(q95)}`
+    ? `median ${texts[2]}, 5 to 95 %: ${texts[1]} to ${texts[3]}`
     : "the model had no finite answer";
-  const came = value === undefined || value === null ? "" : `, came ${number(value)}`;
+  const came = hasCome ? `, came ${texts[0]}` : "";
   const text = el("p", { class: "interval-text" }, theirs(name, { class: "strong" }), ` ${words}${came}`);
   if (!known) return text;
   const all = [q05, q95, ...(came ? [value] : [])];

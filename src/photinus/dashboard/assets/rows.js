@@ -68,6 +68,12 @@ const needNumber = (one) => {
   return false;
 };
 
+const needNumbers = (one, found) => {
+  if (found.every((value) => typeof value === "number")) return true;
+  one.fail("These must be numbers, with commas between them.");
+  return false;
+};
+
 export const parameterRow = (onRemove) => {
   const name = field("Name", textInput({ placeholder: "lr" }));
   const type = field("Type", choice(TYPES, "float"));
@@ -105,7 +111,9 @@ export const parameterRow = (onRemove) => {
   const isReady = () => {
     const checks = [need(name)];
     if (hasRange()) checks.push(needNumber(low), needNumber(high));
-    else checks.push(need(values, "Values, with commas between them."));
+    else if (need(values, "Values, with commas between them.") && type.input.value === "discrete")
+      checks.push(needNumbers(values, members()));
+    else checks.push(values.input.value.trim() !== "");
     return !checks.includes(false);
   };
   /** Whether a message about bounds shows this row's. */

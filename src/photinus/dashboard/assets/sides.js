@@ -63,5 +63,5 @@ const paramRows = (a, b) => {
 
 const rangeWords = (parameter) => {
   const scale = scaleText(parameter);
-  return `${parameter.type}, ${rangeText(parameter)}${scale && scale !== "linear" ? `, ${scale}` : ""}`;
+  return `${parameter.type}, ${rangeText(parameter)}${scale && scale !== "linear" ? `, ${scale} scale` : ""}`;
 };

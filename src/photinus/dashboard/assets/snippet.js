@@ -84,8 +84,8 @@ export const showSnippet = (record) =>
         el(
           "p",
           {},
-          "Run this wherever this server can be reached, as often as you have machines. " +
-            "Every worker gets points of its own.",
+          "Put your measurement where the dots are, and run this wherever this server can be reached, as often as " +
+            "you have machines. Every worker gets points of its own.",
         ),
         session.needsTokens &&
           el(
@@ -94,7 +94,7 @@ export const showSnippet = (record) =>
             "Put a token with the role write into the environment variable PHOTINUS_TOKEN first.",
           ),
         el("h3", {}, "Python"),
-        codeBox(pythonSnippet(record, location.origin), "the Python code"),
+        codeBox("worker.py", pythonSnippet(record, location.origin), "the Python code"),
         el("h3", {}, "Any program, from the command line"),
         ...(hasSpaceFile(record)
           ? [
@@ -102,10 +102,10 @@ export const showSnippet = (record) =>
                 "p",
                 { class: "hint" },
                 "The program prints the value on its last line, or all values as a line of JSON. " +
-                  "Save the second box as space.toml.",
+                  "It needs the file space.toml, which says what the study is.",
               ),
-              codeBox(commandSnippet(record, location.origin), "the command"),
-              codeBox(spaceFile(record), "the space file"),
+              codeBox("in a shell", commandSnippet(record, location.origin), "the command"),
+              codeBox("space.toml", spaceFile(record), "the space file"),
             ]
           : [
               el(

@@ -3,6 +3,7 @@
 import { number, valueText } from "/static/format.js";
 
 const MAX_TICKS = 10;
+const MAX_WHOLE = 1000;
 
 const bounds = (parameter) =>
   parameter.type === "discrete"
@@ -25,7 +26,16 @@ const unscaled = (u, low, high, scale) => {
 
 const clamp = (u) => Math.min(1, Math.max(0, u));
 
-/** Axis of a parameter: `place(value)` in [0, 1], `read(place)` in words, `ticks` as pairs of place and text. */
+/** The first and the last of some values, in words, that lie in a range of places; nothing where none does. */
+const endsAmong = (values, place, write) => (low, high) => {
+  const inside = values.filter((value) => low - 1e-9 <= place(value) && place(value) <= high + 1e-9);
+  return inside.length ? [write(inside[0]), write(inside.at(-1))] : undefined;
+};
+
+/**
+ * Axis of a parameter: `place(value)` in [0, 1], `read(place)` in words, `ticks` as pairs of place and text. Where
+ * values can be counted, `ends(low, high)` has the words of the first and the last between two places.
+ */
 export const parameterAxis = (parameter) => {
   if (parameter.type === "categorical") {
     const last = Math.max(parameter.values.length - 1, 1);
@@ -33,9 +43,11 @@ export const parameterAxis = (parameter) => {
       parameter.values.map((value, i) => [value, parameter.values.length === 1 ? 0.5 : i / last]),
     );
     const texts = parameter.values.map(valueText);
+    const place = (value) => places.get(value) ?? 0;
     return {
       name: parameter.name,
-      place: (value) => places.get(value) ?? 0,
+      place,
+      ends: endsAmong(parameter.values, place, valueText),
       read: (u) => texts[Math.round(u * (texts.length - 1))],
       ticks: texts.map((text, i) => [places.get(parameter.values[i]), text]).slice(0, 2 * MAX_TICKS),
     };
@@ -51,11 +63,12 @@ export const parameterAxis = (parameter) => {
         u,
         parameter.type === "int" ? number(Math.round(Number(read(u)))) : read(u),
       ]);
-  return { name: parameter.name, place, read, ticks };
+  const ends = few && endsAmong(few, place, (value) => number(value));
+  return { name: parameter.name, place, read, ticks, ends };
 };
 
 const wholeNumbers = ({ type, low, high }) =>
-  type === "int" && high - low < MAX_TICKS ? Array.from({ length: high - low + 1 }, (_, i) => low + i) : null;
+  type === "int" && high - low < MAX_WHOLE ? Array.from({ length: high - low + 1 }, (_, i) => low + i) : null;
 
 /** Axis of an objective over the values that were measured. */
 export const objectiveAxis = (metric, trials) => {
@@ -90,7 +103,7 @@ export const rangeText = (parameter) => {
 };
 
 export const scaleText = (parameter) =>
-  ({ log: "log scale", reverse_log: "reverse log scale" })[parameter.scale] ??
+  ({ log: "log", reverse_log: "reverse log" })[parameter.scale] ??
   (parameter.type === "categorical" ? "" : "linear");
 
 /** What a person typed as the value of a parameter; text stays text where it is a choice. */

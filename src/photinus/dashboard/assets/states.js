@@ -30,7 +30,7 @@ export const studyBadge = (record) => {
     "span",
     {
       class: `badge study-${record.state}`,
-      title: isStopped ? "loops of workers end, nothing new is begun" : "open for workers",
+      title: isStopped ? "its workers end; one that is started anew resumes it" : "open for workers",
     },
     el("i", { "aria-hidden": "true" }),
     isStopped ? "stopped" : "active",

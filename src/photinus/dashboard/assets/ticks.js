@@ -14,7 +14,8 @@ export const makeScale = (low, high, { isLog = false, numTicks = 5, isWhole = fa
 export const wantsLog = (low, high) => low > 0 && high / WIDE_RANGE > low;
 
 const linearScale = (low, high, numTicks, isWhole, pad) => {
-  if (low === high) {
+  if (low === high && isWhole) high = low + 1;
+  else if (low === high) {
     const half = Math.abs(low) / 10 || 1;
     [low, high] = [low - half, high + half];
   }

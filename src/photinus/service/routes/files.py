@@ -74,7 +74,10 @@ async def restore_study(request: Request, caller: Caller, server: ServerDep, key
     def work() -> dict[str, Any]:
         record, trials = parse_document(content)
         caller.require_project(record.project)
-        server.check_studies_limit(caller)
+        if key is None or not server.has_study(
+            record.project, record.name
+        ):  # else it may be a repeated request
+            server.check_studies_limit(caller)
         restored = server.storage.restore_study(record, trials, key=key, creator=caller.token_id)
         return server.describe(restored.id)
 

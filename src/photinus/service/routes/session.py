@@ -42,7 +42,7 @@ async def login(body: Login, request: Request, server: ServerDep) -> Response:
     response = _describe(identity, server)
     response.set_cookie(
         COOKIE,
-        server.sessions.issue(record, now=now),
+        server.sessions.issue(record, secret, now=now),
         max_age=int(server.sessions.lasts_s),
         secure=request.url.scheme == "https",
         httponly=True,

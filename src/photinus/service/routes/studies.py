@@ -40,7 +40,7 @@ async def create_study(body: NewStudy, caller: Caller, server: ServerDep, key: K
 
     def work() -> tuple[int, bytes]:
         may_exist = body.load_if_exists or key is not None
-        exists = may_exist and _exists(server, project, name)
+        exists = may_exist and server.has_study(project, name)
         if not exists:
             server.check_studies_limit(caller)
         record = _create(server, body, problem, project=project, name=name, caller=caller, key=key)
@@ -68,6 +68,9 @@ async def list_studies(
     for what, text in (("project", project), ("name", name)):
         if text is not None:
             check_name(what, text)
+    if project is not None and not caller.sees(project):
+        # Not looked for at all: how long that takes would tell whether there is anything.
+        return Response(encode({"studies": [], "next": None}), media_type="application/json")
 
     def is_wanted(record: StudyRecord) -> bool:
         text = f"{record.name}\n{record.project}".casefold()
@@ -206,14 +209,6 @@ def _made_up_name(project: str, key: str | None) -> str:
     if key is None:
         return f"study-{secrets.token_hex(4)}"
     return f"study-{hashlib.sha256(repr((project, key)).encode()).hexdigest()[:12]}"
-
-
-def _exists(server: Server, project: str, name: str) -> bool:
-    try:
-        server.storage.find_study(project, name)
-    except UnknownStudy:
-        return False
-    return True
 
 
 def _candidates(server: Server, project: str | None, name: str | None) -> list[StudyRecord]:

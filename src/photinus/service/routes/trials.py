@@ -80,7 +80,7 @@ async def list_trials(
 )
 async def add_trials(body: AddedTrials, study: VisibleStudy, server: ServerDep, key: Key = None) -> Response:
     """Add points measured elsewhere, and points to be handed out next; all of them or none."""
-    check_number("trials", body.trials, server.settings.max_trials_per_request)
+    check_number("trials", body.trials, server.settings.max_results_per_request)
 
     def work() -> dict[str, Any]:
         entries = [_new_trial(study.problem, index, entry) for index, entry in enumerate(body.trials)]
@@ -97,7 +97,7 @@ async def add_trials(body: AddedTrials, study: VisibleStudy, server: ServerDep, 
 )
 async def tell_trials(body: Results, study: VisibleStudy, server: ServerDep) -> Response:
     """Give several trials their outcomes; all of them, or none if one is refused."""
-    check_number("results", body.results, server.settings.max_trials_per_request)
+    check_number("results", body.results, server.settings.max_results_per_request)
     worker = None if body.worker is None else check_name("worker", body.worker)
 
     def work() -> dict[str, Any]:

@@ -9,6 +9,7 @@ from photinus.problem import Problem
 from photinus.record import StudyProgress, StudyRecord, StudyState, TokenRecord
 from photinus.storage import lifecycle
 from photinus.storage.changing import ChangingStorage, Result
+from photinus.storage.restoring import check_history
 from photinus.storage.sql import reading, study_rows, tokens
 from photinus.storage.sql.change import SqlChange
 from photinus.storage.sql.connecting import Database
@@ -102,7 +103,7 @@ class SqlStorage(ChangingStorage):
         creator: str | None = None,
     ) -> StudyRecord:
         """See `Storage.restore_study`."""
-        lifecycle.check_history(trials)
+        check_history(record, trials)
 
         def work(connection: Connection) -> StudyRecord:
             study_id = study_rows.insert(

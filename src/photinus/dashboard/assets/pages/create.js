@@ -4,7 +4,7 @@ import { api } from "/static/api.js";
 import { toast } from "/static/dialogs.js";
 import { el } from "/static/dom.js";
 import { busy, choice, field, formError, textInput } from "/static/forms.js";
-import { crumbs } from "/static/parts.js";
+import { crumbs, emptyState } from "/static/parts.js";
 import { navigate, studyPath } from "/static/routes.js";
 import { session } from "/static/session.js";
 import { readNumber } from "/static/space.js";
@@ -39,6 +39,13 @@ const rowList = (makeRow, addText) => {
 
 export const openPage = (main) => {
   document.title = "New study · Photinus";
+  if (!session.canWrite) {
+    const all = el("a", { href: "/", class: "button" }, "All studies");
+    main.append(
+      emptyState("Your token may only look", "Creating a study needs a token with the role write.", all),
+    );
+    return {};
+  }
   const name = field("Name", textInput({ placeholder: "made up if left empty" }), {
     hint: "How people and workers will find it.",
   });

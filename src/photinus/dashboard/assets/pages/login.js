@@ -13,6 +13,12 @@ const destination = (query) => {
   return address.origin === location.origin && next.startsWith("/") ? address.pathname + address.search : "/";
 };
 
+/** The server's words about a token that it does not know are for programs: they name the header to send. */
+const refusal = ({ status, message }) =>
+  status === 401 && message.includes("not valid")
+    ? "This token is not valid here. Was all of it copied, from pho_ to its end?"
+    : message;
+
 export const openPage = (main, { query }) => {
   document.title = "Log in · Photinus";
   const token = field(
@@ -38,7 +44,7 @@ export const openPage = (main, { query }) => {
         await api.logIn(token.input.value.trim());
         await session.load();
       } catch (error) {
-        token.fail(error.message);
+        token.fail(refusal(error));
         token.input.select();
         return;
       }

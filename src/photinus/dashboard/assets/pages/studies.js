@@ -14,10 +14,12 @@ const PIECE = 50;
 const LATELY_MS = 300000;
 const RATE_TRIALS = 40; // finished last, from which a rate is told
 
+const halfMinute = () => Math.floor(serverNow() / 30000);
+
 export const openPage = (main, { query }) => new StudyList(main, query);
 
 class StudyList {
-  #rows = new Map(); // by id: { node, record, rate, rateEvent }
+  #rows = new Map(); // by id: { node, record, rate, rateOf }
   #visible = new Set();
   #chosen = new Set();
   #hasMore = true;
@@ -26,7 +28,8 @@ class StudyList {
   #body = el("tbody");
   #table;
   #place = el("div");
-  #compare = el("button", { type: "button", disabled: true }, "Compare");
+  #tools = el("div", { class: "filters", role: "search" });
+  #compare = el("button", { type: "button", disabled: true });
   #poller = new Poller((signal) => this.#refresh(signal), {
     onRefused: (error) => replace(this.#place, emptyState("The studies cannot be shown", error.message)),
   });
@@ -61,7 +64,7 @@ class StudyList {
         el(
           "tr",
           {},
-          el("th", { scope: "col" }, el("span", { class: "unseen" }, "Compare")),
+          el("th", { scope: "col", class: "pick" }, el("span", { class: "unseen" }, "Compare")),
           COLUMNS.map((name) => el("th", { scope: "col" }, name)),
         ),
       ),
@@ -74,11 +77,13 @@ class StudyList {
         el("h1", {}, "Studies"),
         session.canWrite && el("a", { href: "/new", class: "button primary" }, "New study"),
       ),
-      el("div", { class: "filters", role: "search" }, this.search, this.state, this.#compare),
+      this.#tools,
       this.#place,
       this.#end,
     );
+    replace(this.#tools, this.search, this.state, this.#compare);
     replace(this.#place, loadingState());
+    this.#offer();
     let timer;
     this.search.addEventListener("input", () => {
       clearTimeout(timer);
@@ -113,6 +118,8 @@ class StudyList {
   /** The newest piece, and the rows that are in view further down. */
   async #refresh(signal) {
     await this.#read({}, signal);
+    // What is in view is told a moment after the first rows are drawn.
+    if (!this.#visible.size) await new Promise((resolve) => setTimeout(resolve, 60));
     const shown = [...this.#visible].sort((a, b) => b - a);
     const ids = [...this.#rows.keys()].sort((a, b) => b - a);
     const deep = shown.filter((id) => ids.indexOf(id) >= PIECE);
@@ -161,6 +168,7 @@ class StudyList {
     this.#rows.get(id).node.remove();
     this.#rows.delete(id);
     this.#visible.delete(id);
+    this.#choose(id, false);
   }
 
   #put(record) {
@@ -170,7 +178,7 @@ class StudyList {
       this.#fill(row);
       return;
     }
-    const made = { node: el("tr", { data: { id: record.id } }), record, rate: null, rateEvent: -1 };
+    const made = { node: el("tr", { data: { id: record.id } }), record, rate: null, rateOf: null };
     this.#rows.set(record.id, made);
     this.#fill(made);
     const below = [...this.#body.children].find((node) => Number(node.dataset.id) < record.id);
@@ -178,10 +186,11 @@ class StudyList {
     this.#watcher.observe(made.node);
   }
 
-  /** How fast a study goes is seen from its latest trials; only of those that move is it asked. */
+  /** How fast a study goes is seen from its latest trials; only of those that move is it asked, and it grows old. */
   async #readRate(row, signal) {
-    if (!row || row.rateEvent === row.record.last_event) return;
-    row.rateEvent = row.record.last_event;
+    const now = row && `${row.record.last_event} ${halfMinute()}`;
+    if (!row || row.rateOf === now) return;
+    row.rateOf = now;
     const isMoving = serverNow() - Date.parse(row.record.last_change_at) < LATELY_MS;
     row.rate = isMoving
       ? rateOf((await api.latestFinished(row.record.id, RATE_TRIALS, signal)).trials, serverNow())
@@ -191,8 +200,8 @@ class StudyList {
 
   #fill(row) {
     const { record } = row;
-    const half = Math.floor(serverNow() / 30000); // "3 min ago" grows old
-    const seen = JSON.stringify([record.last_event, record.state, record.num_workers, row.rate, half]);
+    const parts = [record.last_event, record.state, record.num_workers, row.rate, halfMinute()];
+    const seen = JSON.stringify(parts); // "3 min ago" grows old
     if (row.seen === seen) return;
     row.seen = seen;
     const box = el("input", {
@@ -209,12 +218,18 @@ class StudyList {
   #choose(id, isChosen) {
     if (isChosen) this.#chosen.add(id);
     else this.#chosen.delete(id);
-    this.#compare.disabled = this.#chosen.size !== 2;
-    this.#compare.title = this.#chosen.size === 2 ? "" : "Tick two studies";
+    this.#offer();
+  }
+
+  #offer() {
+    const isPair = this.#chosen.size === 2;
+    this.#compare.disabled = !isPair;
+    this.#compare.textContent = isPair ? "Compare" : "Tick two to compare";
   }
 
   #draw() {
     const isFiltered = Boolean(this.search.value.trim() || this.state.value);
+    this.#tools.hidden = !this.#rows.size && !isFiltered;
     if (this.#rows.size) {
       if (!this.#table.isConnected) replace(this.#place, this.#table);
     } else if (isFiltered)

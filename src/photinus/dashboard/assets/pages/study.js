@@ -6,6 +6,7 @@ import { ago, count, localTime, many, number } from "/static/format.js";
 import { isMulti, numAll, numFinished } from "/static/goals.js";
 import { crumbs, emptyState, heading, loadingState, tile } from "/static/parts.js";
 import { setQuery, trialPath } from "/static/routes.js";
+import { session } from "/static/session.js";
 import { progressBar, rateText, studyBadge } from "/static/states.js";
 import { studyActions } from "/static/actions.js";
 import { makeFilter } from "/static/filters.js";
@@ -64,11 +65,14 @@ class StudyPage {
     this.#tab?.close?.();
     const isGone = error.status === 404;
     const all = el("a", { href: "/", class: "button" }, "All studies");
+    const gone = session.needsTokens
+      ? "It was deleted, or it belongs to a project that your token does not open."
+      : "It was deleted, or the address is mistyped.";
     replace(
       this.#main,
       emptyState(
         isGone ? "There is no such study" : "The study cannot be shown",
-        isGone ? "It was deleted, or it belongs to a project that your token does not open." : error.message,
+        isGone ? gone : error.message,
         all,
       ),
     );
@@ -94,7 +98,7 @@ class StudyPage {
           "aria-controls": "panel",
           on: { click: () => this.#choose(name) },
         },
-        label,
+        el("span", { data: { text: label } }, label),
       );
       return { name, node, make };
     });

@@ -201,14 +201,20 @@ class TrialPage {
 
 const trialFacts = (trial) =>
   facts([
-    ["worker", trial.worker === null ? "nameless" : theirs(trial.worker)],
-    ["handed out", trial.attempts === 1 ? "once" : `${trial.attempts} times`],
+    ["worker", trial.worker !== null ? theirs(trial.worker) : trial.attempts ? "nameless" : null],
+    ["handed out", ["never", "once"][trial.attempts] ?? `${trial.attempts} times`],
     ["took", durationOf(trial) === null ? null : duration(durationOf(trial))],
     ["lease ends", trial.lease_expires_at && isRunning(trial) ? localTime(trial.lease_expires_at) : null],
     ["algorithm", trial.algorithm ?? "none: added by hand"],
     ["engine", trial.engine_version],
     ...Object.entries(trial.metadata).map(([name, text]) => [theirs(name), theirs(text)]),
   ]);
+
+const ENDS = {
+  expired: "its worker went away: will be handed out again",
+  stopping: "its worker is asked to end early",
+  queued: "given back: will be handed out again",
+};
 
 /** In the order of the study's event counter, which holds where clocks differ. */
 const events = (trial) => {
@@ -236,7 +242,7 @@ const events = (trial) => {
   const ended =
     ["expired", "stopping", "queued"].includes(trial.state) &&
     trial.updated_event > (trial.asked_event ?? trial.created_event);
-  if (ended) rows.push([trial.updated_event, null, trial.state]);
+  if (ended) rows.push([trial.updated_event, null, ENDS[trial.state]]);
   return plainTable(
     ["event", "when", "what"],
     rows.map(([event, at, what]) => [

@@ -14,14 +14,15 @@ import { trialTip } from "/static/tooltip.js";
 import { key } from "/static/tabs/overview.js";
 
 const MAX_DOTS = 1500;
+const AXES = ["Across", "Up", "Third"];
 
 export const paretoTab = (data) => {
   const { metrics } = data.problem;
   const open = (trial) => navigate(trialPath(data.id, trial.number));
   const selects = metrics.slice(0, 3).map((_, k) => {
     const options = metrics.map((metric, i) => [i, metric.name]);
-    return choice(k === 2 ? [["", "– (two dimensions)"], ...options] : options, String(k), {
-      "aria-label": ["Across", "Up", "Third"][k],
+    return choice(k === 2 ? [["", "none"], ...options] : options, String(k), {
+      "aria-label": AXES[k],
     });
   });
   const chart = new Chart({ label: "Pareto set", height: 420 });
@@ -104,7 +105,8 @@ export const paretoTab = (data) => {
   };
   selects.forEach((select) => select.addEventListener("change", update));
   onTheme(() => cloud.draw(), stop.signal);
-  const pickers = metrics.length > 2 ? el("div", { class: "filters" }, selects) : null;
+  const labelled = selects.map((select, k) => el("label", { class: "pick" }, `${AXES[k]} `, select));
+  const pickers = metrics.length > 2 ? el("div", { class: "filters" }, labelled) : null;
   const legend = el(
     "p",
     { class: "legend" },

@@ -48,7 +48,7 @@ export const timelineTab = single("timeline");
 /** Two parameters to choose; the two to which the model reacts most sharply to begin with. */
 export const contourTab = (data) => {
   const names = varying(data.problem).map((parameter) => parameter.name);
-  const options = [["", "the sharpest"], ...names.map((name, i) => [i, name])];
+  const options = [["", "automatic"], ...names.map((name, i) => [i, name])];
   const [across, up] = [choice(options, ""), choice(options, "")];
   const plot = new ServerPlot(data.id, "contour");
   const draw = () => {

@@ -2,7 +2,7 @@
 
 import { el, replace, setOptions, theirs } from "/static/dom.js";
 import { choice, textInput } from "/static/forms.js";
-import { count } from "/static/format.js";
+import { count, many } from "/static/format.js";
 import { filtered } from "/static/filters.js";
 import { TRIAL_STATES } from "/static/states.js";
 import { TrialTable } from "/static/table.js";
@@ -25,8 +25,8 @@ export const trialsTab = (data, { filter }) => {
     table.set(shown);
     const isAll = shown.length === data.trials.length;
     total.textContent = isAll
-      ? `${count(shown.length)} trials`
-      : `${count(shown.length)} of ${count(data.trials.length)} trials`;
+      ? many(shown.length, "trial")
+      : `${count(shown.length)} of ${many(data.trials.length, "trial")}`;
     if (!data.isComplete) total.textContent += ", reading more…";
   };
   const drawStates = () => {
