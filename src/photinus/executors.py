@@ -53,9 +53,9 @@ def evaluate(objective: Objective, trial: BoundTrial, catch: tuple[type[Exceptio
         values = trial.reporter.problem.parse_values(objective(trial))
     except BaseException as error:
         if isinstance(error, catch):
-            return Evaluation(Measurement.failed(_describe(error)), kept)
+            return Evaluation(Measurement.failed(describe(error)), kept)
         if isinstance(error, Exception):
-            return Evaluation(Measurement.failed(_describe(error)), kept, error)
+            return Evaluation(Measurement.failed(describe(error)), kept, error)
         return Evaluation(None, kept, error)  # interrupted, from the keyboard or by sys.exit
     try:
         return Evaluation(Measurement.completed(trial.reporter.problem.validate_values(values)), kept)
@@ -68,7 +68,10 @@ def evaluate(objective: Objective, trial: BoundTrial, catch: tuple[type[Exceptio
 class Workers(Protocol):
     """A number of places where objectives run."""
 
-    size: int
+    @property
+    def size(self) -> int:
+        """How many trials to run at a time; it may change."""
+        ...
 
     def submit(self, trial: BoundTrial) -> "Future[Evaluation]":
         """Start on a trial; at most `size` at a time."""
@@ -116,7 +119,7 @@ class WorkerProcesses:
         except Exception as error:
             raise ArgumentError(
                 "with n_jobs > 1 the objective must be picklable, but pickling it failed "
-                f"({_describe(error)}): let it make what it needs inside, or use n_jobs=1"
+                f"({describe(error)}): let it make what it needs inside, or use n_jobs=1"
             ) from error
         self._idle: list[Any] = []
         self._busy: set[Any] = set()
@@ -127,7 +130,7 @@ class WorkerProcesses:
         self._busy.add(executor)
         future: Future[Evaluation] = Future()
 
-        def finish(work: "Future[_Answer]") -> None:
+        def finish(work: "Future[Answer]") -> None:
             try:
                 future.set_result(self._collect(executor, work))
             except (
@@ -146,17 +149,15 @@ class WorkerProcesses:
         """End every process."""
         self._shut_down(kill=True)
 
-    def _collect(self, executor: Any, work: "Future[_Answer]") -> Evaluation:
+    def _collect(self, executor: Any, work: "Future[Answer]") -> Evaluation:
         error = work.exception()
         if error is None:
             self._busy.discard(executor)
             self._idle.append(executor)
-            return work.result().to_evaluation()
+            return work.result().evaluation
         # The executor is of no use any more and stays among the busy ones, for its remains to be collected.
         if not isinstance(error, BrokenProcessPool):
-            return Evaluation(
-                Measurement.failed(f"its worker process gave no answer: {_describe(error)}"), []
-            )
+            return Evaluation(Measurement.failed(f"its worker process gave no answer: {describe(error)}"), [])
         exit_code = re.search(r"\{(.*)\}", str(error))  # loky's words: "... exit codes ... are {SIGKILL(-9)}"
         detail = f" with {exit_code[1]}" if exit_code else ""
         return Evaluation(Measurement.failed(f"its worker process died{detail}"), [])
@@ -178,23 +179,27 @@ class WorkerProcesses:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """An evaluation on its way between processes; the error travels as bytes, since it may not unpickle."""
+class Answer:
+    """An evaluation that may travel between processes; its error does so as bytes, since it may not unpickle."""
 
     evaluation: Evaluation
-    error: bytes | None = None
-    error_text: str = ""
 
-    def to_evaluation(self) -> Evaluation:
-        if not self.error_text:
-            return self.evaluation
-        error: BaseException | None = None
-        with contextlib.suppress(Exception):
-            error = pickle.loads(self.error) if self.error is not None else None
-        if not isinstance(error, BaseException):
-            error = ObjectiveError("the objective failed in a worker process")
-        error.add_note(f"In the worker process:\n{self.error_text}")
-        return replace(self.evaluation, error=error)
+    def __reduce__(self) -> tuple[Callable[..., "Answer"], tuple[Any, ...]]:
+        error = self.evaluation.error
+        if error is None:
+            return Answer, (self.evaluation,)
+        text = "".join(traceback.format_exception(error))
+        return _arrived, (replace(self.evaluation, error=None), _pickled(error), text)
+
+
+def _arrived(evaluation: Evaluation, pickled_error: bytes | None, text: str) -> Answer:
+    error: BaseException | None = None
+    with contextlib.suppress(Exception):
+        error = pickle.loads(pickled_error) if pickled_error is not None else None
+    if not isinstance(error, BaseException):
+        error = ObjectiveError("the objective failed in a worker process")
+    error.add_note(f"In the worker process:\n{text}")
+    return Answer(replace(evaluation, error=error))
 
 
 _payload: bytes = b""
@@ -217,18 +222,14 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _work(trial: BoundTrial) -> _Answer:
+def _work(trial: BoundTrial) -> Answer:
     """Runs in a worker process, once for every trial."""
     global _loaded
     try:
         objective, catch = _loaded = _loaded or pickle.loads(_payload)
-        evaluation = evaluate(objective, trial, catch)
     except Exception as error:  # the objective does not load here
-        evaluation = Evaluation(Measurement.failed(_describe(error)), [], error)
-    if evaluation.error is None:
-        return _Answer(evaluation)
-    text = "".join(traceback.format_exception(evaluation.error))
-    return _Answer(replace(evaluation, error=None), _pickled(evaluation.error), text)
+        return Answer(Evaluation(Measurement.failed(describe(error)), [], error))
+    return Answer(evaluate(objective, trial, catch))
 
 
 def _pickled(error: BaseException) -> bytes | None:
@@ -240,5 +241,6 @@ def _pickled(error: BaseException) -> bytes | None:
         return None
 
 
-def _describe(error: BaseException) -> str:
+def describe(error: BaseException) -> str:
+    """An error in one line, for a trial's message."""
     return f"{type(error).__name__}: {error}"

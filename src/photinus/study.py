@@ -3,8 +3,9 @@
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from photinus.arguments import (
     check_exceptions,
@@ -16,15 +17,16 @@ from photinus.arguments import (
 )
 from photinus.backend import Backend
 from photinus.best import BestSoFar, best_trials
-from photinus.errors import AlreadyTold, ArgumentError, NoCompletedTrial, ProblemError
+from photinus.errors import AlreadyTold, ArgumentError, NoCompletedTrial, PhotinusError, ProblemError
 from photinus.executors import Objective, ThisProcess, WorkerProcesses, Workers
 from photinus.frame import to_dataframe
 from photinus.optimizing import Budget, Loop
+from photinus.pools import ExecutorWorkers
 from photinus.problem import ALGORITHMS, Problem
 from photinus.progress import ProgressBar, log_trial
-from photinus.record import DEFAULT_PROJECT, StudyRecord, StudyState
+from photinus.record import DEFAULT_PROJECT, NewTrial, StudyRecord, StudyState
 from photinus.reporting import BoundTrial, LiveReporter, bind
-from photinus.trial import Measurement, Trial
+from photinus.trial import Measurement, Trial, TrialState
 
 if TYPE_CHECKING:
     import pandas
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 MAX_SEED = 2**32
 
 Callback = Callable[["Study", BoundTrial], object]
+Item = TypeVar("Item")
+Checked = TypeVar("Checked")
 
 
 class Study:
@@ -193,6 +197,29 @@ class Study:
             self._deliver_reports(trial)
         return self._bind(self._backend.tell(self._id, number, measurement, worker=name))
 
+    def tell_all(
+        self,
+        results: Iterable[tuple[Trial | int, float | Mapping[str, float] | Measurement]],
+        *,
+        worker: str | None = None,
+    ) -> list[BoundTrial]:
+        """Give several trials their outcomes: all of them or, if one is refused, none.
+
+        Args:
+            results: pairs of a trial, or its number, and its values as for `tell`; or a
+                `photinus.trial.Measurement`, such as `Measurement.failed("worker lost")`.
+            worker: who measured them, if not who asked for them.
+        """
+        pairs = list(results)
+        name = None if worker is None else check_name("worker", worker)
+        measured = _each("result", pairs, self._result)
+        bound = [trial for trial, _ in pairs if isinstance(trial, BoundTrial)]
+        if name is None and len(bound) == len(pairs) and len({trial.worker for trial in bound}) == 1:
+            name = bound[0].worker  # as in `tell`
+        for trial in bound:
+            self._deliver_reports(trial)
+        return [self._bind(trial) for trial in self._backend.tell_all(self._id, measured, worker=name)]
+
     def enqueue(self, params: Mapping[str, Any], *, metadata: Mapping[str, str] | None = None) -> BoundTrial:
         """Have this point handed out next, after points enqueued before."""
         canonical = self.problem.space.validate(params)
@@ -212,6 +239,15 @@ class Study:
         measurement = self._measurement(values, infeasible=infeasible, failed=failed)
         notes = check_metadata(metadata)
         return self._bind(self._backend.add_trial(self._id, canonical, measurement, metadata=notes))
+
+    def add_trials(self, entries: Iterable[Mapping[str, Any]]) -> list[BoundTrial]:
+        """Add several points: all of them or, if one is refused, none.
+
+        Each entry has the arguments of `add_trial` by name: `params`, one of `values`, `infeasible` and `failed`, and
+        `metadata`. Without an outcome, the point is handed out next, as by `enqueue`.
+        """
+        new = _each("entry", list(entries), self._new_trial)
+        return [self._bind(trial) for trial in self._backend.add_trials(self._id, new)]
 
     def amend(self, trial: Trial | int, values: float | Mapping[str, float]) -> BoundTrial:
         """Correct the values of a completed trial; the old ones stay on record in its `amendments`."""
@@ -276,7 +312,8 @@ class Study:
         n_trials: int | None = None,
         *,
         until: int | None = None,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
+        executor: Executor | None = None,
         timeout: float | None = None,
         callbacks: Sequence[Callback] = (),
         catch: type[Exception] | tuple[type[Exception], ...] = (),
@@ -291,14 +328,17 @@ class Study:
             objective: called with the trial; `trial.params` is a dict.
             n_trials: finish so many new trials.
             until: finish new trials until the study has so many finished ones, old ones included.
-            n_jobs: worker processes to run objectives in; 1 runs them in this process, -1 uses every core.
+            n_jobs: worker processes to run objectives in; 1, or nothing, runs them in this process, -1 uses every
+                core. With an executor: how many trials at a time; left out, as many as it has workers.
+            executor: where to run objectives instead: any `concurrent.futures.Executor`. It stays yours: nobody shuts
+                it down.
             timeout: seconds after which no new trial is begun; running ones are waited for.
             callbacks: each called with the study and the finished trial.
             catch: exceptions of the objective that fail a trial and let the study go on. Any other one fails
                 the trial too, and is raised.
             progress: whether to show a bar; None for only on a terminal.
         """
-        workers = _workers(objective, check_exceptions("catch", catch), n_jobs)
+        workers = _workers(objective, check_exceptions("catch", catch), n_jobs, executor)
         self.optimize_on(
             workers, n_trials, until=until, timeout=timeout, callbacks=callbacks, progress=progress
         )
@@ -365,11 +405,46 @@ class Study:
             return Measurement.failed(check_text("failed", failed))
         return Measurement.completed(self.problem.validate_values(values))
 
+    def _result(self, pair: tuple[Trial | int, Any]) -> tuple[int, Measurement]:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise ArgumentError(f"a result must be a pair of a trial and its outcome, got {pair!r}")
+        trial, outcome = pair
+        if isinstance(outcome, Measurement):
+            infeasible = outcome.message if outcome.state == TrialState.INFEASIBLE else None
+            failed = outcome.message if outcome.state == TrialState.FAILED else None
+            return self._number(trial), self._measurement(
+                outcome.values, infeasible=infeasible, failed=failed
+            )
+        return self._number(trial), self._measurement(outcome, infeasible=None, failed=None)
+
+    def _new_trial(self, entry: Mapping[str, Any]) -> NewTrial:
+        known = {"params", "values", "infeasible", "failed", "metadata"}
+        if not isinstance(entry, Mapping) or "params" not in entry or not entry.keys() <= known:
+            raise ArgumentError(f"must be a dict with params and any of {sorted(known)}, got {entry!r}")
+        outcome = {name: entry.get(name) for name in ("values", "infeasible", "failed")}
+        is_queued = all(value is None for value in outcome.values())
+        return NewTrial(
+            self.problem.space.validate(entry["params"]),
+            None if is_queued else self._measurement(**outcome),
+            check_metadata(entry.get("metadata")),
+        )
+
     def _deliver_reports(self, trial: BoundTrial) -> None:
         """Send what a trial reported in another process."""
         with contextlib.suppress(AlreadyTold):  # `tell` will judge that
             for values, step in trial.reporter.kept:
                 self._backend.report(self._id, trial.number, values, step)
+
+
+def _each(what: str, items: Sequence[Item], check: Callable[[Item], Checked]) -> list[Checked]:
+    """All items checked; an error says which one it is about."""
+    checked: list[Checked] = []
+    for index, item in enumerate(items):
+        try:
+            checked.append(check(item))
+        except PhotinusError as error:
+            raise type(error)(f"{what} {index}: {error}") from error
+    return checked
 
 
 def _limit(max_trials: int | None) -> int | None:
@@ -388,13 +463,20 @@ def _budget(n_trials: int | None, until: int | None, timeout: float | None) -> B
     )
 
 
-def _workers(objective: Objective, catch: tuple[type[Exception], ...], n_jobs: int) -> Workers:
+def _workers(
+    objective: Objective, catch: tuple[type[Exception], ...], n_jobs: int | None, executor: Executor | None
+) -> Workers:
     if not callable(objective):
         raise ArgumentError(f"the objective must be callable with a trial, got {objective!r}")
+    if executor is not None:
+        if not isinstance(executor, Executor):
+            raise ArgumentError(f"`executor` must be a concurrent.futures.Executor, got {executor!r}")
+        num_workers = None if n_jobs in (None, -1) else check_integer("n_jobs", n_jobs, 1)
+        return ExecutorWorkers(objective, catch, executor, num_workers)
     if n_jobs == -1:
         import loky
 
         n_jobs = loky.cpu_count()
-    if check_integer("n_jobs", n_jobs, 1) == 1:
+    if n_jobs is None or check_integer("n_jobs", n_jobs, 1) == 1:
         return ThisProcess(objective, catch)
     return WorkerProcesses(objective, catch, n_jobs)

@@ -11,7 +11,7 @@ from sites import HOSTILE, PATIENCE_S, Site, Visit, running_site
 import photinus as ph
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: it runs an event loop, beside which no other can run
 def browser() -> Iterator[Any]:
     """A real one, from the system's packages."""
     with open_browser() as running:

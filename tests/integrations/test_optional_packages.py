@@ -7,7 +7,7 @@ import pytest
 
 from photinus.errors import MissingDependency
 from photinus.integrations import packages
-from photinus.integrations.packages import OPTUNA, SKLEARN, Requires
+from photinus.integrations.packages import OPTUNA, RAY, SKLEARN, Requires
 
 WITHOUT = """
 import importlib.metadata, sys
@@ -32,6 +32,8 @@ except ImportError as error:
         ("photinus.integrations.optuna_sampler", "optuna", "optuna", "optuna"),
         ("photinus.integrations.optuna_import", "optuna", "optuna", "optuna"),
         ("photinus.integrations.sklearn_search", "scikit-learn", "sklearn", "sklearn"),
+        ("photinus.integrations.ray_search", "ray", "ray", "ray"),
+        ("photinus.integrations.ray_executor", "ray", "ray", "ray"),
     ],
 )
 def test_a_missing_package_is_named_with_the_line_that_installs_it(module, distribution, package, extra):
@@ -43,7 +45,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(module, distr
     )
 
 
-@pytest.mark.parametrize(("needs", "old"), [(OPTUNA, "4.1.9"), (SKLEARN, "1.4.2")])
+@pytest.mark.parametrize(("needs", "old"), [(OPTUNA, "4.1.9"), (RAY, "2.49.2"), (SKLEARN, "1.4.2")])
 def test_a_package_that_is_too_old_is_refused(needs, old, monkeypatch):
     monkeypatch.setattr(packages.metadata, "version", lambda name: old)
     with (

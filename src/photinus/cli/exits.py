@@ -64,6 +64,7 @@ EXIT_CODE_BY_ERROR: dict[type[BaseException], ExitCode] = {
     errors.TooManyRequests: ExitCode.STORE,
     errors.SuggestionError: ExitCode.UNEXPECTED,
     errors.ObjectiveError: ExitCode.UNEXPECTED,
+    errors.ExecutorBroken: ExitCode.UNEXPECTED,
     TuneFailed: ExitCode.TUNE_FAILED,
 }
 

@@ -47,4 +47,4 @@ def _release(version: str) -> tuple[int, ...]:
 
 OPTUNA = Requires("optuna", "4.2", extra="optuna")
 SKLEARN = Requires("scikit-learn", "1.5", extra="sklearn")
-RAY = Requires("ray", "2.10", extra="ray")
+RAY = Requires("ray", "2.50", extra="ray")
