@@ -25,7 +25,7 @@ class Counting(MemoryStorage):
 def test_only_what_changed_is_read():
     storage = Counting()
     study = create(storage).id
-    cache = TrialCache(storage)
+    cache = TrialCache.of_storage(storage)
     draw(storage, study, 3)
     assert cache.read(study) == MemoryStorage.get_trials(storage, study)
     storage.tell(study, 1, DONE)
@@ -39,7 +39,7 @@ def test_only_what_changed_is_read():
 def test_what_was_read_is_the_readers_own():
     storage = MemoryStorage()
     study = create(storage).id
-    cache = TrialCache(storage)
+    cache = TrialCache.of_storage(storage)
     draw(storage, study, 2)
     cache.read(study).clear()
     assert len(cache.read(study)) == 2
@@ -50,7 +50,7 @@ def test_studies_that_were_not_read_for_long_are_forgotten():
     first, second, third = (create(storage, name).id for name in "abc")
     for study in (first, second, third):
         draw(storage, study, 4)
-    cache = TrialCache(storage, max_trials=8)
+    cache = TrialCache.of_storage(storage, max_trials=8)
     for study in (first, second, first, third, first, second):
         cache.read(study)
     assert storage.read == [(first, 4), (second, 4), (first, 0), (third, 4), (first, 0), (second, 4)]
@@ -60,7 +60,7 @@ def test_a_study_longer_than_the_limit_is_kept_while_it_is_read():
     storage = Counting()
     long = create(storage).id
     draw(storage, long, 20)
-    cache = TrialCache(storage, max_trials=5)
+    cache = TrialCache.of_storage(storage, max_trials=5)
     assert len(cache.read(long)) == len(cache.read(long)) == 20
     assert storage.read == [(long, 20), (long, 0)]
 
@@ -68,7 +68,7 @@ def test_a_study_longer_than_the_limit_is_kept_while_it_is_read():
 def test_a_deleted_study_is_forgotten():
     storage = MemoryStorage()
     study = create(storage).id
-    cache = TrialCache(storage)
+    cache = TrialCache.of_storage(storage)
     draw(storage, study, 2)
     cache.read(study)
     storage.delete_study(study)
@@ -90,7 +90,7 @@ def test_a_slow_study_does_not_hold_up_another():
     storage = Slow()
     slow, quick = create(storage, "slow").id, create(storage, "quick").id
     draw(storage, quick, 2)
-    cache = TrialCache(storage)
+    cache = TrialCache.of_storage(storage)
     thread = threading.Thread(target=cache.read, args=(slow,), daemon=True)
     thread.start()
     assert storage.is_reading.wait(LIMIT_S)

@@ -5,7 +5,7 @@ import pytest
 from photinus.engine.designers import gp_bandit
 from photinus.engine.designers.constants import PAPER
 from photinus_bench import acquisition_study
-from photinus_bench.acquisition_searches import Variant, gradient_program, search_program
+from photinus_bench.acquisition_study import Variant, arguments_of, gradient_program, search_program
 
 BRIEF = {"num_restarts": 4, "max_steps": 10, "max_evaluations": 500}
 
@@ -15,42 +15,41 @@ def fitted():
     return acquisition_study.fitted_study("bbob/f01/3d", 6, seed=1)
 
 
-def arguments(fitted):
-    study, model, size = fitted
-    return gp_bandit.pick_arguments(study, model, False, size)
+FREE = Variant(True, False)
+KEY = np.zeros(2, np.uint32)
 
 
 def test_the_unchanged_variant_is_the_papers_own_search(fitted):
-    study, _, _ = fitted
-    own = gp_bandit.pick_program(study)(*arguments(fitted))
-    ours = search_program(Variant(False, True), PAPER.settings)(*arguments(fitted))
+    study, model, size = fitted
+    own = gp_bandit.pick_program(study)(*gp_bandit.pick_arguments(study, model, False, size))
+    variant = Variant(False, True)
+    ours = search_program(variant, PAPER.settings)(study.key(gp_bandit.PICK), *arguments_of(*fitted, variant))
     np.testing.assert_array_equal(ours.features.continuous, own.features.continuous)
 
 
 def test_gradients_agree_with_differences(fitted):
-    variant = Variant(True, False, **BRIEF)
-    program = gradient_program(variant, PAPER.settings)
+    program = gradient_program(PAPER.settings)
     x = np.random.default_rng(0).random((4, 3))
-    _, *rest = arguments(fitted)
-    key = np.zeros(2, np.uint32)
-    _, gradient = jax.device_get(program(key, *rest, x))
+    rest = arguments_of(*fitted, FREE)
+    _, gradient = jax.device_get(program(KEY, *rest, x))
     step = 1e-6
     for d in range(3):
         up, down = x.copy(), x.copy()
         up[:, d] += step
         down[:, d] -= step
-        difference = (np.asarray(program(key, *rest, up)[0]) - np.asarray(program(key, *rest, down)[0])) / (
+        difference = (np.asarray(program(KEY, *rest, up)[0]) - np.asarray(program(KEY, *rest, down)[0])) / (
             2 * step
         )
         np.testing.assert_allclose(gradient[:, d], difference, rtol=1e-4, atol=1e-6)
 
 
 def test_more_steps_climb_higher_and_both_searches_agree_on_an_easy_acquisition(fitted):
+    rest = arguments_of(*fitted, FREE)
     few, many = (
-        float(search_program(Variant(True, False, max_steps=steps), PAPER.settings)(*arguments(fitted)).score)
+        float(search_program(FREE._replace(max_steps=steps), PAPER.settings)(KEY, *rest).score)
         for steps in (1, 100)
     )
-    flies = float(search_program(Variant(False, False), PAPER.settings)(*arguments(fitted)).score)
+    flies = float(search_program(Variant(False, False), PAPER.settings)(KEY, *rest).score)
     assert few < many
     assert flies == pytest.approx(many, abs=0.02)
 

@@ -1,15 +1,18 @@
 """Checks of plain arguments, with one wording for all calls."""
 
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
 from photinus.errors import ArgumentError
+from photinus.problem import ALGORITHMS
 from photinus.space import plain_value
 from photinus.trial import UNSTORABLE
 
 CENTURY_S = 100 * 365.25 * 86_400.0
 MAX_NAME = 250  # ours: two such names, of four bytes a character, fit an index of PostgreSQL
 MAX_COUNT = 2**63 - 1  # databases count no further
+MAX_SEED = 2**32
 
 
 def check_integer(name: str, value: object, low: int, high: int | None = None) -> int:
@@ -24,6 +27,18 @@ def check_integer(name: str, value: object, low: int, high: int | None = None) -
         limits = f">= {low}" if high is None else f"between {low} and {high}"
         raise ArgumentError(f"`{name}` must be an integer {limits}, got {value!r}")
     return plain
+
+
+def check_seed(value: object) -> int:
+    """`value` as a seed; drawn if it is None."""
+    return secrets.randbelow(MAX_SEED) if value is None else check_integer("seed", value, 0, MAX_SEED - 1)
+
+
+def check_algorithm(value: str) -> str:
+    """`value` as the name of an algorithm."""
+    if value not in ALGORITHMS:
+        raise ArgumentError(f"`algorithm` must be one of {', '.join(ALGORITHMS)}, got {value!r}")
+    return value
 
 
 def check_seconds(name: str, value: object) -> float:

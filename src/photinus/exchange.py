@@ -14,12 +14,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from photinus.arguments import MAX_COUNT, check_integer, check_metadata, check_name
+from photinus.arguments import MAX_COUNT, MAX_SEED, check_integer, check_metadata, check_name
 from photinus.errors import ArgumentError, MissingDependency, PhotinusError, UnsupportedError
 from photinus.frame import to_columns, to_dataframe
 from photinus.problem import ALGORITHMS, Problem
 from photinus.record import StudyRecord, StudyState
-from photinus.study import MAX_SEED
 from photinus.texts import value_to_text
 from photinus.trial import UNSTORABLE, Trial, TrialState
 

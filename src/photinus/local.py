@@ -80,7 +80,7 @@ class LocalBackend:
         """Over a store; `suggest` takes the place of `photinus.engine.designers.suggest`."""
         self._storage = storage
         self._suggest = suggest
-        self._cache = TrialCache(storage)
+        self._cache = TrialCache.of_storage(storage)
         self._suggesters: OrderedDict[int, Suggester] = OrderedDict()  # by study; an id is never used again
 
     def __repr__(self) -> str:

@@ -8,11 +8,13 @@ from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from photinus.arguments import (
+    check_algorithm,
     check_exceptions,
     check_integer,
     check_metadata,
     check_name,
     check_seconds,
+    check_seed,
     check_text,
 )
 from photinus.backend import Backend
@@ -22,7 +24,7 @@ from photinus.executors import Objective, ThisProcess, WorkerProcesses, Workers
 from photinus.frame import to_dataframe
 from photinus.optimizing import Budget, Loop
 from photinus.pools import ExecutorWorkers
-from photinus.problem import ALGORITHMS, Problem
+from photinus.problem import Problem
 from photinus.progress import ProgressBar, log_trial
 from photinus.record import DEFAULT_PROJECT, NewTrial, StudyRecord, StudyState
 from photinus.reporting import BoundTrial, LiveReporter, bind
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
     from photinus.plots import StudyPlots
 
-MAX_SEED = 2**32
 
 Callback = Callable[["Study", BoundTrial], object]
 Item = TypeVar("Item")
@@ -63,8 +64,7 @@ class Study:
         metadata: Mapping[str, str] | None = None,
     ) -> "Study":
         """A new study on a back end, or the stored one of that name; see `create_study`."""
-        if algorithm not in ALGORITHMS:
-            raise ArgumentError(f"`algorithm` must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
+        check_algorithm(algorithm)
         if name is None and load_if_exists:
             raise ArgumentError("`load_if_exists=True` needs the `name` of the study to load")
         record = backend.create_study(
@@ -72,9 +72,7 @@ class Study:
             name=f"study-{secrets.token_hex(4)}" if name is None else check_name("name", name),
             problem=problem,
             algorithm=algorithm,
-            seed=secrets.randbelow(MAX_SEED)
-            if seed is None
-            else check_integer("seed", seed, 0, MAX_SEED - 1),
+            seed=check_seed(seed),
             metadata=check_metadata(metadata),
             load_if_exists=load_if_exists,
         )

@@ -3,9 +3,10 @@
 import pytest
 
 from photinus.client.messages import TrialPage
-from photinus.client.trial_cache import TrialCache
+from photinus.client.trial_reading import TrialReading
 from photinus.errors import UnknownStudy
 from photinus.trial import Trial, TrialState
+from photinus.trial_cache import TrialCache
 
 
 class Shelf:
@@ -40,7 +41,7 @@ def events(trials):
 
 def test_a_study_of_one_page_is_read_once_and_then_its_changes():
     shelf = Shelf(s1=[1, 2])
-    cache = TrialCache(shelf)
+    cache = TrialCache(TrialReading(shelf))
     assert events(cache.read(1)) == [1, 2]
     shelf.studies[1] = [3, 2, 4]
     assert events(cache.read(1)) == [3, 2, 4]
@@ -49,7 +50,7 @@ def test_a_study_of_one_page_is_read_once_and_then_its_changes():
 
 def test_an_empty_study_is_looked_at_again():
     shelf = Shelf(s1=[])
-    cache = TrialCache(shelf)
+    cache = TrialCache(TrialReading(shelf))
     assert cache.read(1) == []
     shelf.studies[1] = [1]
     assert events(cache.read(1)) == [1]
@@ -57,13 +58,13 @@ def test_an_empty_study_is_looked_at_again():
 
 def test_after_several_pages_what_changed_meanwhile_is_read():
     shelf = Shelf(s1=[1, 2, 3, 4, 5])
-    assert events(TrialCache(shelf).read(1)) == [1, 2, 3, 4, 5]
+    assert events(TrialCache(TrialReading(shelf)).read(1)) == [1, 2, 3, 4, 5]
     assert [what for _, what in shelf.asked] == ["page", "page", "page", "5"]
 
 
 def test_a_store_that_was_put_back_is_read_anew():
     shelf = Shelf(s1=[1, 2, 5])
-    cache = TrialCache(shelf)
+    cache = TrialCache(TrialReading(shelf))
     cache.read(1)
     shelf.studies[1] = [1, 2]
     assert events(cache.read(1)) == [1, 2]
@@ -71,7 +72,7 @@ def test_a_store_that_was_put_back_is_read_anew():
 
 def test_studies_read_long_ago_are_forgotten():
     shelf = Shelf(s1=[1, 2], s2=[1, 2], s3=[1, 2])
-    cache = TrialCache(shelf, max_trials=4)
+    cache = TrialCache(TrialReading(shelf), max_trials=4)
     for study_id in (1, 2, 1, 3, 1, 2):
         cache.read(study_id)
     pages = [study_id for study_id, what in shelf.asked if what == "page"]
@@ -80,16 +81,16 @@ def test_studies_read_long_ago_are_forgotten():
 
 def test_a_study_that_is_larger_than_the_limit_is_kept_alone():
     shelf = Shelf(s1=[1, 2])
-    cache = TrialCache(shelf, max_trials=1)
+    cache = TrialCache(TrialReading(shelf), max_trials=1)
     assert events(cache.read(1)) == events(cache.read(1)) == [1, 2]
     assert shelf.asked == [(1, "page"), (1, "2")]
 
 
 def test_a_deleted_study_is_forgotten():
     shelf = Shelf(s1=[1])
-    cache = TrialCache(shelf)
+    cache = TrialCache(TrialReading(shelf))
     cache.read(1)
     del shelf.studies[1]
     with pytest.raises(UnknownStudy):
         cache.read(1)
-    assert not cache._known
+    assert not cache._studies

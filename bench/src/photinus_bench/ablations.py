@@ -44,9 +44,10 @@ class Labels(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The point that a search ended at."""
+    """The point that a search ended at, and the acquisition there."""
 
     features: Features
+    score: jax.Array
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,8 @@ def climb(
     explores: jax.Array,
     *,
     settings: BanditSettings,
+    num_starts: int = NUM_STARTS,
+    max_steps: int = MAX_STEPS,
 ) -> Found:
     """The best of L-BFGS from random starts on the acquisition, penalty of the trust region included."""
     key_search, key_weights = jax.random.split(jax.random.wrap_key_data(key, impl="threefry2x32"))
@@ -154,12 +157,12 @@ def climb(
         return -constrain(region, point.continuous, score(point))[0]
 
     num_features = observations.features.continuous.shape[1]
-    starts = jax.random.uniform(key_search, (NUM_STARTS, num_features), y.dtype)
+    starts = jax.random.uniform(key_search, (num_starts, num_features), y.dtype)
     low, high = jnp.zeros(num_features, y.dtype), jnp.ones(num_features, y.dtype)
     found = jax.vmap(
         lambda x: lbfgs.minimise(
-            jax.value_and_grad(loss), x, low, high, max_steps=MAX_STEPS, max_tries=MAX_TRIES
+            jax.value_and_grad(loss), x, low, high, max_steps=max_steps, max_tries=MAX_TRIES
         )
     )(starts)
-    best = found.x[jnp.argmin(found.loss)]
-    return Found(Features(best[None], no_categories))
+    best = jnp.argmin(found.loss)
+    return Found(Features(found.x[best][None], no_categories), -found.loss[best])

@@ -9,20 +9,26 @@ of its steps, as if all else were free. What its program really took stands besi
 """
 
 import argparse
+import functools
+import hashlib
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
+from photinus.engine.acquisition.trust_region import constrain
+from photinus.engine.bandit import BanditSettings, acquisition
+from photinus.engine.cache import Program
 from photinus.engine.designers import gp_bandit
 from photinus.engine.designers.constants import PAPER
 from photinus.engine.designers.snapshot import Snapshot
+from photinus.engine.features import Features
 from photinus.engine.padding import padded_size
-from photinus_bench import lockstep
-from photinus_bench.acquisition_searches import Variant, gradient_program, search_program
+from photinus_bench import ablations, lockstep
 from photinus_bench.lane import Lane
 from photinus_bench.tasks import Task, build
 
@@ -32,6 +38,70 @@ EVALUATIONS = (250, 500, 1000, 2500, 5000, 10_000, 25_000, 75_000)
 STEPS = (1, 2, 5, 10, 20, 50, 100)
 NUM_SEEDS = 10
 NUM_TIMINGS = 20
+
+
+# As in `ablations`: the key of compiled programs on disk does not cover this file.
+SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest() + ablations.SOURCE
+
+
+class Variant(NamedTuple):
+    """Which search, how long, and whether the trust region holds."""
+
+    uses_gradients: bool
+    has_trust_region: bool
+    num_restarts: int = ablations.NUM_STARTS
+    max_steps: int = ablations.MAX_STEPS
+    max_evaluations: int = 75_000  # of the firefly search
+
+
+@functools.cache
+def search_program(variant: Variant, settings: BanditSettings) -> Program:
+    """The search as a program of (key, observations, y, domain, hyper, explores), for one study."""
+    if variant.uses_gradients:
+        budget = {"num_starts": variant.num_restarts, "max_steps": variant.max_steps}
+        climb = functools.partial(ablations.climb, settings=settings, **budget)
+        return Program("climb_once", climb, (variant, settings, SOURCE))
+    search = settings.search._replace(max_evaluations=variant.max_evaluations)
+    settings = settings._replace(search=search)
+    return Program(
+        "pick", functools.partial(gp_bandit.pick_arrays, max_categories=0, settings=settings), (0, settings)
+    )
+
+
+@functools.cache
+def gradient_program(settings: BanditSettings) -> Program:
+    """One evaluation of values and gradients at given points."""
+    return Program("gradients", functools.partial(_gradients, settings=settings), (settings, SOURCE))
+
+
+def _gradients(
+    key: Any,
+    observations: Any,
+    y: Any,
+    domain: Any,
+    hyper: Any,
+    explores: Any,
+    x: Any,
+    *,
+    settings: BanditSettings,
+) -> tuple[Any, Any]:
+    key = jax.random.wrap_key_data(key, impl="threefry2x32")
+    _, region, score = acquisition(key, observations, y, domain, hyper, explores, settings)
+
+    def total(x: Any) -> tuple[Any, Any]:
+        point = Features(x, jnp.zeros((x.shape[0], 0), jnp.int32))
+        scores = constrain(region, x, score(point))
+        return jnp.sum(scores), scores
+
+    gradient, scores = jax.grad(total, has_aux=True)(x)
+    return scores, gradient
+
+
+def arguments_of(study: Snapshot, model: Any, size: int, variant: Variant) -> list[Any]:
+    """Arguments of the programs after the key; without a trust region, the domain has no trusted dimension."""
+    _, observations, y, domain, hyper, explores = gp_bandit.pick_arguments(study, model, False, size)
+    domain = ablations.Ablation(has_trust_region=variant.has_trust_region).domain(domain)
+    return [observations, y, domain, hyper, explores]
 
 
 def fitted_study(task: str, num_trials: int, seed: int) -> tuple[Snapshot, Any, int]:
@@ -47,7 +117,7 @@ def fitted_study(task: str, num_trials: int, seed: int) -> tuple[Snapshot, Any, 
 def measure(study: Snapshot, model: Any, size: int, variant: Variant, seed: int) -> dict[str, Any]:
     """One search with one budget and one seed."""
     program = search_program(variant, study.preset.settings)
-    _, *rest = gp_bandit.pick_arguments(study, model, False, size)
+    rest = arguments_of(study, model, size, variant)
     key = np.random.SeedSequence([seed, 99]).generate_state(2)
     jax.block_until_ready(program(key, *rest))  # compiled, and its caches warm
     began = time.perf_counter()
@@ -69,7 +139,7 @@ def measure(study: Snapshot, model: Any, size: int, variant: Variant, seed: int)
 
 def gradient_seconds(study: Snapshot, rest: list[Any], variant: Variant) -> float:
     """What one evaluation at all restarts costs: the median of a few."""
-    program = gradient_program(variant._replace(max_steps=0), study.preset.settings)
+    program = gradient_program(study.preset.settings)
     x = np.random.default_rng(0).random((variant.num_restarts, study.features.continuous.shape[1]))
     key = np.zeros(2, np.uint32)
     jax.block_until_ready(program(key, *rest, x))

@@ -13,6 +13,7 @@ from photinus.arguments import (
     check_metadata,
     check_name,
     check_seconds,
+    check_seed,
     check_text,
 )
 from photinus.client import calls
@@ -24,7 +25,6 @@ from photinus.problem import Problem
 from photinus.record import DEFAULT_PROJECT, NewTrial, StudyRecord
 from photinus.space import Parameter, SearchSpace
 from photinus.storage import lifecycle
-from photinus.study import MAX_SEED
 from photinus.trial import Measurement, Trial
 
 
@@ -82,7 +82,7 @@ class AsyncServer:
             name=None if name is None else check_name("name", name),
             problem=Problem.define(space, objectives),
             algorithm=algorithm,
-            seed=None if seed is None else check_integer("seed", seed, 0, MAX_SEED - 1),
+            seed=None if seed is None else check_seed(seed),
             metadata=check_metadata(metadata),
             load_if_exists=load_if_exists,
             key=None,

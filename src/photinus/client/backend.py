@@ -7,13 +7,14 @@ from typing import Any
 from photinus.client import calls
 from photinus.client.address import Address
 from photinus.client.connection import Connection
-from photinus.client.trial_cache import TrialCache
+from photinus.client.trial_reading import TrialReading
 from photinus.errors import UnknownStudy
 from photinus.problem import Problem
 from photinus.record import NewTrial, StudyProgress, StudyRecord, StudyState
 from photinus.space import Value
 from photinus.storage import lifecycle
 from photinus.trial import Measurement, Trial, TrialState
+from photinus.trial_cache import TrialCache
 
 FEW_STUDIES = 10  # to ask for one by one rather than to read the whole list
 
@@ -23,7 +24,7 @@ class HttpBackend:
 
     def __init__(self, address: Address) -> None:
         self._connection = Connection(address)
-        self._cache = TrialCache(self._connection.run)
+        self._cache = TrialCache(TrialReading(self._connection.run))
 
     def __repr__(self) -> str:
         return f"HttpBackend({self.url!r})"

@@ -124,7 +124,7 @@ def pick(
     """Maximise the acquisition inside the trust region."""
     key_search, key_weights = jax.random.split(key)
     posterior, region, score = acquisition(key_weights, observations, y, domain, hyper, explores, settings)
-    seeds, is_seed = latest(observations, settings.search)
+    seeds, is_seed = _latest(observations, settings.search)
     best = firefly.maximise(
         key_search,
         lambda x: constrain(region, x.continuous, score(x)),
@@ -143,7 +143,7 @@ def pick(
     )
 
 
-def latest(observations: Observations, settings: FireflySettings) -> tuple[Features, Array]:
+def _latest(observations: Observations, settings: FireflySettings) -> tuple[Features, Array]:
     """Latest completed trials, newest first, to seed the pool with."""
     features = observations.features
     count = firefly.num_seeded(features.continuous.shape[1] + features.categorical.shape[1], settings)

@@ -8,24 +8,23 @@ so.
 
 import json
 import logging
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, get_args
 
-from photinus.arguments import check_integer, check_name
+from photinus.arguments import check_algorithm, check_name, check_seed
 from photinus.errors import ArgumentError, ParameterError
 from photinus.integrations.optuna_source import open_study, read_objectives, read_parameters
 from photinus.integrations.optuna_space import middle, read_value
 from photinus.integrations.optuna_trials import Pruned, read_outcome
 from photinus.integrations.packages import OPTUNA
 from photinus.local import open_backend
-from photinus.problem import ALGORITHMS, Problem
+from photinus.problem import Problem
 from photinus.record import DEFAULT_PROJECT, StudyRecord, StudyState
 from photinus.space import Parameter, Value
 from photinus.storage import StorageLike
-from photinus.study import MAX_SEED, Study
+from photinus.study import Study
 from photinus.trial import Report, Trial, TrialState, storable_text
 
 with OPTUNA:
@@ -71,8 +70,7 @@ def import_optuna_study(
         absent: values, by parameter, for finished trials that did not have it; the middle of its range, or its first
             choice, if left out.
     """
-    if algorithm not in ALGORITHMS:
-        raise ArgumentError(f"`algorithm` must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
+    check_algorithm(algorithm)
     if pruned not in get_args(Pruned):
         raise ArgumentError(f"`pruned` must be one of {', '.join(get_args(Pruned))}, got {pruned!r}")
     study = open_study(source, study_name)
@@ -89,7 +87,7 @@ def import_optuna_study(
         name=check_name("name", study.study_name if name is None else name),
         problem=problem,
         algorithm=algorithm,
-        seed=secrets.randbelow(MAX_SEED) if seed is None else check_integer("seed", seed, 0, MAX_SEED - 1),
+        seed=check_seed(seed),
         state=StudyState.ACTIVE,
         created_at=min(
             (trial.created_at for trial in imported if trial.created_at), default=datetime.now(UTC)

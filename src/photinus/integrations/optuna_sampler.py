@@ -11,7 +11,6 @@ Optuna's store, so that a study goes on in another process as it would have in t
 
 import logging
 import math
-import secrets
 import threading
 import zlib
 from collections.abc import Callable, Sequence
@@ -19,15 +18,14 @@ from typing import Any, get_args
 
 import numpy as np
 
-from photinus.arguments import check_integer
+from photinus.arguments import check_algorithm, check_seed
 from photinus.engine import designers
 from photinus.errors import ArgumentError, SpaceError, SuggestionError
 from photinus.integrations.optuna_space import Axis, middle
 from photinus.integrations.optuna_trials import History, Note, Pruned, metric_names
 from photinus.integrations.packages import OPTUNA
-from photinus.problem import ALGORITHMS, Goal, Metric, Problem
+from photinus.problem import Goal, Metric, Problem
 from photinus.space import Categorical, SearchSpace
-from photinus.study import MAX_SEED
 from photinus.trial import Suggestion
 
 with OPTUNA:
@@ -70,14 +68,10 @@ class PhotinusSampler(BaseSampler):
         pruned: Pruned = "last_value",
         warn_independent_sampling: bool = True,
     ) -> None:
-        if algorithm not in ALGORITHMS:
-            raise ArgumentError(f"`algorithm` must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
         if pruned not in get_args(Pruned):
             raise ArgumentError(f"`pruned` must be one of {', '.join(get_args(Pruned))}, got {pruned!r}")
-        self._seed = (
-            secrets.randbelow(MAX_SEED) if seed is None else check_integer("seed", seed, 0, MAX_SEED - 1)
-        )
-        self._algorithm = algorithm
+        self._seed = check_seed(seed)
+        self._algorithm = check_algorithm(algorithm)
         self._independent_sampler = independent_sampler
         self._constraints_func = constraints_func
         self._pruned: Pruned = pruned

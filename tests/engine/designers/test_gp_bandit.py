@@ -189,7 +189,7 @@ def test_the_search_starts_from_the_latest_completed_trials_newest_first():
     study = Snapshot(PAIR, record(outcomes), 0, PAPER)
     with engine_context():
         rows = jax.tree.map(jnp.asarray, study.observations(32))
-        seeds, is_seed = jax.device_get(bandit.latest(rows, PAPER.settings.search))
+        seeds, is_seed = jax.device_get(bandit._latest(rows, PAPER.settings.search))
     assert is_seed.tolist() == [True] * 24  # 0.96 of a pool of 25
     assert (seeds.continuous == study.features.continuous[29:5:-1]).all()
 

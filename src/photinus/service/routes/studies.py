@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from photinus.arguments import MAX_COUNT, check_name
+from photinus.arguments import MAX_COUNT, check_name, check_seed
 from photinus.errors import UnknownStudy
 from photinus.problem import Problem
 from photinus.record import DEFAULT_PROJECT, Role, StudyRecord, StudyState
@@ -16,7 +16,6 @@ from photinus.service.deps import Caller, Key, ServerDep, VisibleStudy, needs
 from photinus.service.errors import documented
 from photinus.service.gate import API
 from photinus.service.server import Server, encode
-from photinus.study import MAX_SEED
 from photinus.wire import CountBody, MetadataChanges, NewStudy, StudyBody, StudyPage, TrialList
 
 MAX_PAGE = 1000
@@ -196,7 +195,7 @@ def _create(
         name=name,
         problem=problem,
         algorithm=body.algorithm,
-        seed=secrets.randbelow(MAX_SEED) if body.seed is None else body.seed,
+        seed=check_seed(body.seed),
         metadata=body.metadata,
         load_if_exists=body.load_if_exists,
         key=key,
