@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import open_browser
 from pages import ROOT
 
 # What a browser fetches by itself when it opens a page; links are the reader's own choice.
@@ -76,18 +76,8 @@ def test_the_reference_documents_the_public_names(site: Path):
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if program is None:
-        pytest.skip("needs a Chromium or Chrome")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(
-            executable_path=program,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"],
-        )
-        yield launched
-        launched.close()
+    with open_browser() as running:
+        yield running
 
 
 @pytest.mark.long

@@ -55,7 +55,7 @@ def test_more_steps_climb_higher_and_both_searches_agree_on_an_easy_acquisition(
 
 
 def test_a_measurement_counts_gradients_times_steps(fitted):
-    row = acquisition_study.measure(*fitted, Variant(True, True, **BRIEF), seed=3)
-    assert row["counted_s"] > 0 and row["clock_s"] > 0 and row["budget"] == 10
-    row = acquisition_study.measure(*fitted, Variant(False, True, **BRIEF), seed=3)
+    row = acquisition_study.measure(*fitted, Variant(True, True, **BRIEF), seed=3, step_s=0.5)
+    assert row["counted_s"] == 10 * 0.5 and row["clock_s"] > 0 and row["budget"] == 10
+    row = acquisition_study.measure(*fitted, Variant(False, True, **BRIEF), seed=3, step_s=0.5)
     assert row["counted_s"] == row["clock_s"] and row["budget"] == 500

@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -162,10 +163,12 @@ def test_of_two_equal_runs_the_earlier_one_stays(tmp_path: Path):
 
 def test_a_run_whose_writing_was_cut_off_is_none(store: Records):
     store.add(SOME[0])
-    (store.spool / "half.tmp").write_text(SOME[1].to_line()[:50])
+    for name in ("half.tmp", "under-way.tmp"):
+        (store.spool / name).write_text(SOME[1].to_line()[:50])
+    os.utime(store.spool / "half.tmp", (0, 0))  # nobody has finished it for long
     assert set(store.load()) == {SOME[0].key}
     store.compact()
-    assert not list(store.spool.glob("*.tmp"))
+    assert [path.name for path in store.spool.glob("*.tmp")] == ["under-way.tmp"]
 
 
 def test_dropped_runs_are_gone_wherever_they_were(store: Records):

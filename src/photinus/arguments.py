@@ -13,6 +13,7 @@ CENTURY_S = 100 * 365.25 * 86_400.0
 MAX_NAME = 250  # ours: two such names, of four bytes a character, fit an index of PostgreSQL
 MAX_COUNT = 2**63 - 1  # databases count no further
 MAX_SEED = 2**32
+MAX_MESSAGE = 10_000  # ours: characters that a server takes of why a trial is infeasible or failed
 
 
 def check_integer(name: str, value: object, low: int, high: int | None = None) -> int:

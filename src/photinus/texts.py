@@ -3,6 +3,9 @@
 Numbers keep every digit. Booleans and None are spelt as in JSON: true, false, null.
 """
 
+import math
+from typing import Any
+
 from photinus.space import Categorical, Parameter, Value
 
 
@@ -48,3 +51,14 @@ def number_from_text(text: str, *, decimal_comma: bool = False) -> int | float |
         return float(plain)
     except ValueError:
         return None
+
+
+def plain_json(document: Any) -> Any:
+    """The document with infinities and NaN as text, for which JSON has no numbers."""
+    if isinstance(document, float) and not math.isfinite(document):
+        return str(document)
+    if isinstance(document, dict):
+        return {str(key): plain_json(value) for key, value in document.items()}
+    if isinstance(document, list | tuple):
+        return [plain_json(value) for value in document]
+    return document

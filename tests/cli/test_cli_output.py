@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from rich.cells import cell_len
 
-from photinus.cli.output import Column, plain_json, print_facts, print_json, print_table, printable
+from photinus.cli.output import Column, print_facts, print_json, print_table, printable
+from photinus.texts import plain_json
 
 WIDTHS = [40, 80, 120]
 

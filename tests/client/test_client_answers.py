@@ -241,4 +241,5 @@ def test_a_study_that_is_gone_was_deleted():
     look = calls.delete_study(7).look
     assert look is not None
     assert look.read(failure(404, "UnknownStudy")) is None
+    assert look.read(Response(404, {}, b"<html>no such host</html>")) is UNSETTLED  # of a proxy
     assert look.read(answer(record_to_dict(RECORD))) is UNSETTLED

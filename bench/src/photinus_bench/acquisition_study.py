@@ -114,8 +114,10 @@ def fitted_study(task: str, num_trials: int, seed: int) -> tuple[Snapshot, Any, 
     return study, gp_bandit.fit(study, size), size
 
 
-def measure(study: Snapshot, model: Any, size: int, variant: Variant, seed: int) -> dict[str, Any]:
-    """One search with one budget and one seed."""
+def measure(
+    study: Snapshot, model: Any, size: int, variant: Variant, seed: int, step_s: float
+) -> dict[str, Any]:
+    """One search with one budget and one seed; `step_s` is what a step of L-BFGS counts."""
     program = search_program(variant, study.preset.settings)
     rest = arguments_of(study, model, size, variant)
     key = np.random.SeedSequence([seed, 99]).generate_state(2)
@@ -133,7 +135,7 @@ def measure(study: Snapshot, model: Any, size: int, variant: Variant, seed: int)
         "counted_s": seconds,
     }
     if variant.uses_gradients:
-        row["counted_s"] = variant.max_steps * gradient_seconds(study, rest, variant)
+        row["counted_s"] = variant.max_steps * step_s
     return row
 
 
@@ -160,7 +162,8 @@ def study_searches(
     for has_trust_region in (False, True):
         variants = [Variant(False, has_trust_region, max_evaluations=budget) for budget in EVALUATIONS]
         variants += [Variant(True, has_trust_region, max_steps=budget) for budget in STEPS]
-        rows += [measure(study, model, size, v, seed) for v in variants for seed in range(num_seeds)]
+        step_s = gradient_seconds(study, arguments_of(study, model, size, variants[-1]), variants[-1])
+        rows += [measure(study, model, size, v, seed, step_s) for v in variants for seed in range(num_seeds)]
     return {"task": task, "num_trials": num_trials, "rows": rows}
 
 

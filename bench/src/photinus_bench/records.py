@@ -14,6 +14,7 @@ import lzma
 import os
 import sys
 import tempfile
+import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from photinus_bench.tables import render
 
 FOLDER = Path(__file__).parents[2] / "records"
 ARCHIVE = ".jsonl.xz"
+ABANDONED_S = 3600.0  # a file that nobody finished for so long was left by a runner that is gone
 
 
 class Records:
@@ -63,8 +65,9 @@ class Records:
                 self._rewrite(path, [*map(Record.from_line, _read_archive(path)), *records])
             for path, _ in spooled:
                 path.unlink()
-            for path in self.spool.glob("*.tmp"):  # of runners that were killed while they wrote
-                path.unlink()
+            for path in self.spool.glob("*.tmp"):  # of runners that were killed while they wrote, long ago
+                if time.time() - path.stat().st_mtime > ABANDONED_S:
+                    path.unlink(missing_ok=True)
         return len(spooled)
 
     def drop(self, keys: Collection[RunKey]) -> None:

@@ -20,7 +20,7 @@ from photinus.cli.options import (
     open_place,
     output_file,
 )
-from photinus.cli.output import note, plain_json, print_facts, print_json, print_line, printable, short_values
+from photinus.cli.output import note, print_facts, print_json, print_line, printable, short_values
 from photinus.errors import ArgumentError, InvalidState, PhotinusError, UnknownTrial
 from photinus.problem import Problem
 from photinus.record import NewTrial, StudyRecord
@@ -28,7 +28,7 @@ from photinus.sheets import read_rows, write_batch
 from photinus.space import Value
 from photinus.storage import lifecycle
 from photinus.study import Study
-from photinus.texts import number_from_text, value_from_text, value_to_text
+from photinus.texts import number_from_text, plain_json, value_from_text, value_to_text
 from photinus.trial import Measurement, Trial
 
 WorkerOption = Annotated[str | None, typer.Option(metavar="NAME", help="Who works on it.")]

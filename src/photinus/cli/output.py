@@ -5,7 +5,6 @@ move its cursor.
 """
 
 import json
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from photinus.space import Value
-from photinus.texts import value_to_text
+from photinus.texts import plain_json, value_to_text
 
 MAX_CELL = 28  # cells of the terminal; longer content is cut
 MIN_ELASTIC = 12
@@ -40,17 +39,6 @@ class Column:
 def print_json(document: Any) -> None:
     """The document on stdout. ASCII, so that no terminal or pipe can spoil it."""
     sys.stdout.write(json.dumps(plain_json(document), indent=2, allow_nan=False) + "\n")
-
-
-def plain_json(document: Any) -> Any:
-    """The document with infinities and NaN as text, for which JSON has no numbers."""
-    if isinstance(document, float) and not math.isfinite(document):
-        return str(document)
-    if isinstance(document, dict):
-        return {str(key): plain_json(value) for key, value in document.items()}
-    if isinstance(document, list | tuple):
-        return [plain_json(value) for value in document]
-    return document
 
 
 def print_line(text: str = "") -> None:

@@ -18,11 +18,12 @@ from photinus.cli.options import (
     open_place,
     output_file,
 )
-from photinus.cli.output import note, plain_json, print_json, print_line, printable
+from photinus.cli.output import note, print_json, print_line, printable
 from photinus.errors import ArgumentError, DuplicateStudy
 from photinus.exchange import read_study, record_to_dict, study_to_dict, to_csv, write_parquet
 from photinus.record import NewTrial, StudyRecord
 from photinus.sheets import read_rows
+from photinus.texts import plain_json
 from photinus.trial import Trial
 
 

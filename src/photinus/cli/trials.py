@@ -17,7 +17,6 @@ from photinus.cli.options import (
 )
 from photinus.cli.output import (
     Column,
-    plain_json,
     print_facts,
     print_json,
     print_line,
@@ -27,7 +26,7 @@ from photinus.cli.output import (
 )
 from photinus.problem import Problem
 from photinus.progress import one_line
-from photinus.texts import value_to_text
+from photinus.texts import plain_json, value_to_text
 from photinus.trial import Trial, TrialState
 
 DEFAULT_LIMIT = 50  # rows of a table

@@ -4,8 +4,10 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from photinus.arguments import MAX_MESSAGE
 from photinus.client.answers import (
     answer,
+    is_ours,
     read_page,
     read_progress,
     read_record,
@@ -24,7 +26,6 @@ from photinus.storage import lifecycle
 from photinus.trial import Measurement, Trial, TrialState, values_to_json
 
 PAGE_SIZE = 1000  # studies or trials in one answer
-MAX_MESSAGE = 10_000  # characters that a server takes of why a trial is infeasible or failed
 
 
 def new_key() -> str:
@@ -92,7 +93,7 @@ def delete_study(study_id: int) -> Call[None]:
     """Forget the study and its trials."""
 
     def is_gone(response: Response) -> Unsettled | None:
-        return None if response.status == 404 else UNSETTLED
+        return None if response.status == 404 and is_ours(response) else UNSETTLED
 
     return Call(
         Request(method="DELETE", path=f"/studies/{study_id}"),

@@ -103,14 +103,15 @@ class EngineProcess:
         self._ids = itertools.count(1)
         self._answers: dict[int, asyncio.Future[Message]] = {}
         self._keeper: asyncio.Task[None] | None = None
-        self._ready: asyncio.Future[None] | None = None
+        self._ready: asyncio.Future[None] | None = None  # of the first life
+        self._is_ready = False  # of this one
         self._closing = asyncio.Event()
         self.num_restarts = 0
 
     @property
     def is_alive(self) -> bool:
         """Whether the process is there and has said that it is ready."""
-        return self._is_up.is_set() and self._ready is not None and self._ready.done()
+        return self._is_up.is_set() and self._is_ready
 
     @property
     def pid(self) -> int | None:
@@ -194,6 +195,7 @@ class EngineProcess:
                 self._take(message)
         finally:
             self._is_up.clear()
+            self._is_ready = False
             process.stdin.close()
             try:
                 code = await asyncio.wait_for(process.wait(), ENDING_S)
@@ -207,11 +209,16 @@ class EngineProcess:
             answer = self._answers.get(message["id"])
             if answer is not None and not answer.done():
                 answer.set_result(message)
-        elif self._ready is not None and not self._ready.done():
-            if "error" in message:
-                self._ready.set_exception(error_from_dict(message["error"]))
-            else:
-                self._ready.set_result(None)
+            return
+        error = error_from_dict(message["error"]) if "error" in message else None
+        self._is_ready = error is None
+        if self._ready is None or self._ready.done():
+            if error is not None:
+                logger.error("the engine process cannot start: %s", error)
+        elif error is None:
+            self._ready.set_result(None)
+        else:
+            self._ready.set_exception(error)
 
     def _fail_all(self, cause: str) -> None:
         for answer in self._answers.values():

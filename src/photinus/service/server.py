@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import functools
 import json
-import math
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
@@ -21,6 +20,7 @@ from photinus.service.settings import MEMORY, Settings
 from photinus.service.suggesting import SuggestionService
 from photinus.storage import Storage, open_storage
 from photinus.storage.lifecycle import unknown_study
+from photinus.texts import plain_json
 
 MAX_RECORDS = 10_000  # ours: definitions of studies that are kept
 
@@ -161,12 +161,4 @@ def encode(data: Any) -> bytes:
     try:
         return json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
     except ValueError:
-        return encode(_with_finite_numbers(data))
-
-
-def _with_finite_numbers(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {name: _with_finite_numbers(value) for name, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_with_finite_numbers(value) for value in data]
-    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+        return encode(plain_json(data))

@@ -17,11 +17,6 @@ class PendingAsk:
     request: AskRequest
     trials: asyncio.Future[list[Trial]]
 
-    @property
-    def is_abandoned(self) -> bool:
-        """Whether nobody waits any more."""
-        return self.trials.cancelled()
-
 
 @dataclass(slots=True)
 class _Line:

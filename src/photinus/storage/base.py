@@ -90,7 +90,7 @@ class Storage(Protocol):
     ) -> list[StudyProgress]:
         """How far studies are, oldest first: those of one project or of all, and only some of them by id.
 
-        Cheap: no trial is read. Ids that are not there are left out.
+        Databases do it without reading trials. Ids that are not there are left out.
         """
         ...
 

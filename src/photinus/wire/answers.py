@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from photinus.arguments import MAX_SEED
 from photinus.wire.fields import Answer, Count, Metadata, Name, Number, Params, State, Time, Values
 from photinus.wire.problems import ProblemBody
 
@@ -133,7 +134,7 @@ class StudyDocument(Answer):
     project: Name = Field(description="group of studies that it belongs to")
     name: Name = Field(description="unique within the project")
     algorithm: str = Field(description="what suggests the trials", examples=["default"])
-    seed: int = Field(ge=0, lt=2**32, description="of all randomness")
+    seed: int = Field(ge=0, lt=MAX_SEED, description="of all randomness")
     state: Literal["active", "stopped"] = Field(description="whether loops that work on it should go on")
     created_at: Time = Field(description="by the clock of the store it was in")
     metadata: Metadata

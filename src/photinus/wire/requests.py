@@ -4,15 +4,13 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from photinus.arguments import CENTURY_S, MAX_COUNT
+from photinus.arguments import CENTURY_S, MAX_COUNT, MAX_MESSAGE, MAX_SEED
 from photinus.errors import ArgumentError
 from photinus.problem import ALGORITHMS, Problem
 from photinus.record import DEFAULT_PROJECT
 from photinus.trial import Measurement, values_from_json
 from photinus.wire.fields import Metadata, Name, Note, Number, Params, Request, Worker
 from photinus.wire.problems import ProblemBody
-
-MAX_MESSAGE = 10_000  # characters of why a trial is infeasible or failed
 
 
 class NewStudy(Request):
@@ -24,7 +22,9 @@ class NewStudy(Request):
     name: Name | None = Field(None, description="unique within the project; null: made up by the server")
     problem: ProblemBody = Field(description="what is to be optimised")
     algorithm: Literal[ALGORITHMS] = Field("default", description="what suggests the trials")  # pyright: ignore[reportInvalidTypeForm]
-    seed: int | None = Field(None, ge=0, lt=2**32, description="of all randomness; null: drawn by the server")
+    seed: int | None = Field(
+        None, ge=0, lt=MAX_SEED, description="of all randomness; null: drawn by the server"
+    )
     metadata: Metadata = Field(default_factory=dict)
     load_if_exists: bool = Field(
         False,

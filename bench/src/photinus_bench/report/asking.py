@@ -105,10 +105,11 @@ def gap_panel(
     return panel
 
 
-def counts_text(results: Results, tasks: Sequence[str], batch_size: int = 1) -> str:
-    """Repeats behind each algorithm's curves, for a caption."""
+def counts_text(results: Results, tasks: Sequence[str], algorithms: Sequence[str]) -> str:
+    """Repeats behind the curves of those that are drawn, for a caption."""
     counts = {}
-    for name in results.algorithms(tasks, batch_size):
-        repeats = [len(results.runs(Cell(task, name, batch_size, 100))) for task in tasks]
-        counts[name] = max(repeats)
+    for name in algorithms:
+        repeats = [len(results.runs(Cell(task, name, 1, 100))) for task in tasks]
+        if max(repeats, default=0):
+            counts[name] = max(repeats)
     return ", ".join(f"{name} {count}" for name, count in counts.items())

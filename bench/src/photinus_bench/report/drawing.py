@@ -50,7 +50,7 @@ def look(algorithms: Sequence[str]) -> dict[str, tuple[str, str]]:
     }
 
 
-def violins(comparisons: Mapping[str, Comparison], baseline: str, title: str = "") -> Figure:
+def violins(comparisons: Mapping[str, Comparison], baseline: str) -> Figure:
     """Scores by problem of each algorithm, best median first, with the interval of the median."""
     with rc_context(STYLE):
         order = sorted(comparisons, key=lambda name: -comparisons[name].interval.median)
@@ -70,7 +70,6 @@ def violins(comparisons: Mapping[str, Comparison], baseline: str, title: str = "
         axes.axvline(0, color="#000000", linewidth=0.8)
         axes.set_yticks(range(len(order), 0, -1), order)
         axes.set_xlabel(f"log-efficiency against {baseline} (above 0: needs fewer trials)")
-        axes.set_title(title)
         return figure
 
 

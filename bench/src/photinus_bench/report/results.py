@@ -60,10 +60,6 @@ class Results:
             }
         )
 
-    def tasks(self) -> list[str]:
-        """Every task that somebody ran."""
-        return sorted({cell.task for cell in self._runs})
-
     def runs(self, cell: Cell) -> dict[int, Record]:
         """Records by repeat; none where nobody ran it."""
         return self._runs.get(cell, {})

@@ -17,6 +17,7 @@ from photinus_bench.report.results import Results
 from photinus_bench.report.section import Section, comparison_table
 
 DIMENSIONS = (5, 10, 20, 40, 80)
+VIZIER = (BASELINE, "vizier", "vizier-gp-bandit")
 NOISES = ("gaussian-noise", "uniform-noise", "cauchy-noise")
 
 
@@ -71,7 +72,7 @@ def single_functions(results: Results) -> Section:
         section.add_figure(
             "single-functions",
             "Best value so far above the optimum at 20-D: median and 40-60 percentiles. Repeats: "
-            + counts_text(results, tasks)
+            + counts_text(results, tasks, algorithms)
             + ".",
             drawing.curves(panels, "trials", "gap to the optimum", is_log=True),
         )
@@ -142,13 +143,10 @@ def google_vizier(results: Results) -> Section:
             comparison_table(comparisons),
         ]
         shared = [t for t in tasks if "vizier" in results.algorithms([t])]
-        panels = {
-            task.split("/")[1]: gap_panel(results, task, [BASELINE, "vizier", "vizier-gp-bandit"])
-            for task in shared
-        }
+        panels = {task.split("/")[1]: gap_panel(results, task, VIZIER) for task in shared}
         section.add_figure(
             "google-vizier",
-            "Best value so far above the optimum. Repeats: " + counts_text(results, shared) + ".",
+            "Best value so far above the optimum. Repeats: " + counts_text(results, shared, VIZIER) + ".",
             drawing.curves(panels, "trials", "gap to the optimum", is_log=True),
         )
     return section

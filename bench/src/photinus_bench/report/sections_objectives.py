@@ -56,7 +56,7 @@ def two_objectives(results: Results) -> Section:
         section.add_figure(
             "two-objectives-problems",
             "Dominated hypervolume as a share of the common box: median and 40-60 percentiles. Repeats: "
-            + counts_text(results, chosen)
+            + counts_text(results, chosen, [BASELINE, *rivals])
             + ".",
             drawing.curves(panels, "trials", "hypervolume"),
         )

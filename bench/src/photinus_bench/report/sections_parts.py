@@ -37,7 +37,7 @@ def acquisition(studies: dict[str, Any]) -> Section:
         "Firefly against L-BFGS on one acquisition",
         "Firefly finds better points at every wall-clock budget, while L-BFGS-B plateaus early; "
         "with the trust region L-BFGS-B hardly enters it.",
-        "python -m photinus_bench.acquisition_study --out bench/records/acquisition.json",
+        "PYTHONPATH=bench/src python -m photinus_bench.acquisition_study --out bench/records/acquisition.json",
     )
     study = studies.get("acquisition")
     if study is None:
@@ -110,7 +110,7 @@ def lunacek(results: Results) -> Section:
         section.add_figure(
             "lunacek",
             "Best value so far above the optimum: median and 40-60 percentiles. Repeats: "
-            + counts_text(results, shown)
+            + counts_text(results, shown, SEARCHES)
             + ".",
             drawing.curves(panels, "trials", "gap to the optimum"),
         )
@@ -127,7 +127,8 @@ def latency(studies: dict[str, Any]) -> Section:
     section = Section(
         "Latency against the length of the history",
         "The algorithm runs significantly faster on a GPU than on a CPU.",
-        "python -m photinus_bench.history_latency --device cpu --out bench/records/history-cpu.json",
+        "PYTHONPATH=bench/src python -m photinus_bench.history_latency --device cpu "
+        "--out bench/records/history-cpu.json`, and on a machine with a GPU `--device gpu --out history-gpu.json",
     )
     found = {
         device: studies[f"history-{device}"] for device in ("cpu", "gpu") if f"history-{device}" in studies

@@ -35,7 +35,9 @@ def combo(results: Results) -> Section:
     if panels:
         section.add_figure(
             "combo",
-            "Best value so far: median and 40-60 percentiles. Repeats: " + counts_text(results, tasks) + ".",
+            "Best value so far: median and 40-60 percentiles. Repeats: "
+            + counts_text(results, tasks, algorithms)
+            + ".",
             drawing.curves(panels, "trials", "best value"),
         )
         add_violins(section, results, tasks, "combo-scores", "Log-efficiency on the four problems.")

@@ -3,7 +3,7 @@
 import { Away, api } from "/static/api.js";
 import { closeDialogs, toast } from "/static/dialogs.js";
 import { el, replace, theirs } from "/static/dom.js";
-import { connection, sayBack } from "/static/live.js";
+import { connection, sayAway, sayBack } from "/static/live.js";
 import { followLinks, here, navigate } from "/static/routes.js";
 import { session } from "/static/session.js";
 import { startTheme, themeSwitch } from "/static/theme.js";
@@ -93,8 +93,11 @@ const meet = async () => {
         replace(main, emptyState("The server refused", error.message));
         return false;
       }
-      connection.dispatchEvent(new CustomEvent("away", { detail: wait }));
-      await new Promise((resolve) => setTimeout(resolve, wait));
+      sayAway(wait);
+      await new Promise((resolve) => {
+        setTimeout(resolve, wait);
+        connection.addEventListener("again", resolve, { once: true });
+      });
     }
   }
 };

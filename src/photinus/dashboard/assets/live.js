@@ -10,7 +10,7 @@ const LONGEST_MS = 30000;
 export const connection = new EventTarget();
 let isAway = false;
 
-const sayAway = (wait) => {
+export const sayAway = (wait) => {
   isAway = true;
   connection.dispatchEvent(new CustomEvent("away", { detail: wait }));
 };

@@ -1,7 +1,7 @@
 // States of trials and studies in words, with a sign beside the colour.
 
 import { el } from "/static/dom.js";
-import { count, many } from "/static/format.js";
+import { count } from "/static/format.js";
 import { numAll } from "/static/goals.js";
 
 export const TRIAL_STATES = ["completed", "infeasible", "failed", "active", "stopping", "queued", "expired"];
@@ -53,5 +53,3 @@ export const progressBar = (counts) => {
 
 export const rateText = (rate) =>
   rate === null ? "–" : `${rate >= 10 ? Math.round(rate) : Number(rate.toPrecision(2))}/min`;
-
-export const workersText = (workers) => (workers ? many(workers, "worker") : "no worker");

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from photinus.errors import ArgumentError
-from photinus.exchange import study_from_dict, study_to_dict, to_csv
+from photinus.exchange import EXPORT_FORMAT, EXPORT_KIND, study_from_dict, study_to_dict, to_csv
 from photinus.record import Role, StudyRecord
 from photinus.service.deps import Caller, Key, ServerDep, VisibleStudy, needs
 from photinus.service.errors import documented
@@ -88,7 +88,7 @@ def parse_document(content: bytes) -> tuple[StudyRecord, list[Trial]]:
     """The study in an exported document. The models judge types, the library judges the rest."""
     try:
         data = json.loads(content)
-        if isinstance(data, dict) and data.get("kind") == "photinus-study" and data.get("format") == 1:
+        if isinstance(data, dict) and (data.get("kind"), data.get("format")) == (EXPORT_KIND, EXPORT_FORMAT):
             ExportedStudy.model_validate_json(content, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]

@@ -120,8 +120,11 @@ async def get_trial(study: VisibleStudy, number: TrialNumber, server: ServerDep)
 
 def _changed(server: Server, study_id: int, since_event: int) -> dict[str, Any]:
     trials = server.storage.get_trials(study_id, since_event=since_event)
-    # Read as of one moment, so the last of their events is the last of all.
-    last_event = max([since_event, *(trial.updated_event for trial in trials)])
+    # Read as of one moment, so the last of their events is the last of all. Without any, the study's own: one that is
+    # lower than what was sent says that the store was put back to an older copy.
+    last_event = max((trial.updated_event for trial in trials), default=None)
+    if last_event is None:
+        last_event = _last_event(server, study_id)
     return {"trials": _to_dicts(trials), "next": None, "last_event": last_event}
 
 

@@ -7,6 +7,7 @@ import { isMulti, numAll, numFinished } from "/static/goals.js";
 import { crumbs, emptyState, heading, loadingState, tile } from "/static/parts.js";
 import { setQuery, trialPath } from "/static/routes.js";
 import { session } from "/static/session.js";
+import { varying } from "/static/space.js";
 import { progressBar, rateText, studyBadge } from "/static/states.js";
 import { studyActions } from "/static/actions.js";
 import { makeFilter } from "/static/filters.js";
@@ -23,7 +24,7 @@ const TABS = [
   ["pareto", "Pareto", paretoTab, isMulti],
   ["parallel", "Parallel", parallelTab],
   ["slices", "Slices", slicesTab],
-  ["contour", "Contour", contourTab, (problem) => problem.space.parameters.length > 1],
+  ["contour", "Contour", contourTab, (problem) => varying(problem).length > 1],
   ["importance", "Importance", importanceTab],
   ["model", "Model", modelTab],
   ["timeline", "Timeline", timelineTab],

@@ -3,7 +3,7 @@
 import { brushWords } from "/static/brush.js";
 import { el, replace } from "/static/dom.js";
 import { choice } from "/static/forms.js";
-import { count, goalWords } from "/static/format.js";
+import { count } from "/static/format.js";
 import { filtered } from "/static/filters.js";
 import { completed, costOf } from "/static/goals.js";
 import { ParallelPlot } from "/static/parallel.js";
@@ -94,7 +94,9 @@ export const parallelTab = (data, { filter }) => {
       [axes, scaleKey] = [made, key];
       for (const axis of axes) {
         const brush = filter.brushes.get(axis.name);
-        if (brush) brush.place = axis.place;
+        if (!brush) continue;
+        brush.place = axis.place;
+        brush.words = brushWords(axis, [brush.low, brush.high]);
       }
       plot.setAxes(
         axes,
@@ -107,7 +109,7 @@ export const parallelTab = (data, { filter }) => {
   onTheme(() => plot.paint(), stop.signal);
   const hidden = free.length - parameters.length;
   const caption =
-    `One line a trial; the brighter, the better (${goalWords(metrics[0])}). Drag along an axis to choose a range, ` +
+    `One line a trial; the brighter, the better. Drag along an axis to choose a range, ` +
     "click it to let go; handles move by the arrow keys." +
     (hidden > 0 ? ` ${hidden} more parameters are not drawn.` : "");
   const body = [
