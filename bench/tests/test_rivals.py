@@ -16,6 +16,7 @@ from photinus_bench.rivals import (
     NoEnvironmentError,
     Rival,
     Search,
+    SearchHere,
     UnsupportedProblemError,
     first_point,
 )
@@ -63,6 +64,23 @@ def search(tmp_path: Path) -> Iterator[Search]:
     script.write_text(SCRIPT)
     with Search([sys.executable, str(script)], tmp_path / "log", limit_s=10) as running:
         yield running
+
+
+@pytest.mark.parametrize("name", ["random", "quasi-random"])
+def test_who_is_asked_right_here_suggests_what_a_process_would(name: str, tmp_path: Path):
+    rival = RIVALS[name]
+    command = [sys.executable, "-m", f"photinus_bench.baselines.{rival.module}", rival.argument]
+    found = []
+    for running in (
+        rival.search(tmp_path / "log"),
+        Search(command, tmp_path / "log", limit_s=60, takes_first=rival.takes_first),
+    ):
+        with running:
+            packages = running.start(PLANE, seed=3, first={"n": 50})
+            points = [running.ask(2).points for _ in range(3)]
+            found.append((packages, points))
+    assert isinstance(rival.search(tmp_path / "log"), SearchHere)
+    assert found[0] == found[1]
 
 
 def numbers(answer: Answer) -> list:

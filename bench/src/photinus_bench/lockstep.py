@@ -56,7 +56,7 @@ def suggest(
     batches = [[seed.params for seed in snapshot.take_seeds(count)] for snapshot in snapshots]
     num_picks = count - len(batches[0])  # all are equally far
     if num_picks:
-        size = padded_size(snapshots[0].num_rows + num_picks)
+        size = size_on(device, snapshots[0].num_rows + num_picks)
         if device == "cpu" and ablation is None:
             picked = [_pick_alone(snapshot, num_picks, size) for snapshot in snapshots]
         else:
@@ -64,6 +64,11 @@ def suggest(
         for batch, more in zip(batches, picked, strict=True):
             batch += more
     return batches
+
+
+def size_on(device: str, num_rows: int) -> int:
+    """Rows to pad to: on a GPU in doublings, since compiling there takes longer than rows of zeros cost."""
+    return padded_size(num_rows) if device == "cpu" else max(32, 1 << (num_rows - 1).bit_length())
 
 
 def _pick_alone(snapshot: Snapshot, num_picks: int, size: int) -> list[dict[str, Any]]:

@@ -1,11 +1,13 @@
 """Everyone who searches, by name, and how to talk to them (see `searching` for the protocol).
 
-Each runs in a process of its own, rivals in environments of their own (`make bench-env NAME=...`).
+Each runs in a process of its own, rivals in environments of their own (`make bench-env NAME=...`); who has no model
+is asked right here.
 """
 
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,9 @@ import numpy as np
 from photinus.engine.encoding import Encoder
 from photinus.problem import Problem
 from photinus_bench import envs
+from photinus_bench.baselines.searching_photinus import PACKAGES, PhotinusRival
 from photinus_bench.pipe import Contestant
+from photinus_bench.searching import Desk
 
 Params = dict[str, Any]
 
@@ -83,6 +87,21 @@ class Search:
         return self._contestant.ask(request, self._limit_s)
 
 
+class SearchHere(Search):
+    """A search in this process: of one without a model, starting a process would take most of the time."""
+
+    def __init__(self, algorithm: str, *, takes_first: bool) -> None:
+        self._desk = Desk(lambda start: PhotinusRival(start, algorithm))
+        self._takes_first = takes_first
+        self._versions = {name: version(name) for name in PACKAGES}
+
+    def stop(self) -> None:
+        """Nothing to end."""
+
+    def _request(self, **request: Any) -> dict[str, Any]:
+        return self._desk.answer(request) | {"packages": self._versions, "peak_mb": 0.0}
+
+
 @dataclass(frozen=True)
 class Rival:
     """Where an algorithm lives: a module of `baselines` with an argument, and an environment."""
@@ -104,6 +123,8 @@ class Rival:
             raise NoEnvironmentError(
                 f"{self.name} has no environment: make one with `make bench-env NAME={self.environment}`"
             )
+        if self.argument in ("random", "quasi_random"):
+            return SearchHere(self.argument, takes_first=self.takes_first)
         # SMAC goes through sets of texts, whose order Python draws anew for every process unless told not to.
         python = ["env", "PYTHONHASHSEED=0", str(self.python)]
         command = [*python, "-m", f"photinus_bench.baselines.{self.module}", self.argument]

@@ -5,6 +5,8 @@ import sys
 import photinus as ph
 from photinus_bench.searching import Params, Start, Values, serve
 
+PACKAGES = ("photinus", "jax", "jaxlib", "numpy")
+
 
 class PhotinusRival:
     """A study in memory. The first point is enqueued; later trials go on from its number."""
@@ -31,4 +33,4 @@ class PhotinusRival:
 
 
 if __name__ == "__main__":
-    serve(lambda start: PhotinusRival(start, sys.argv[1]), packages=("photinus", "jax", "jaxlib", "numpy"))
+    serve(lambda start: PhotinusRival(start, sys.argv[1]), packages=PACKAGES)

@@ -3,6 +3,7 @@
 import io
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
@@ -39,6 +40,7 @@ STYLE = {
     "figure.constrained_layout.use": True,
 }
 WIDTH = 8.0  # inches
+LEGEND_LETTERS = 105  # that fit beside each other
 
 
 def look(algorithms: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -100,7 +102,7 @@ def medians(
         axes.set_xticks(settings, [f"{x:g}" for x in settings])
         axes.set_xlabel(xlabel)
         axes.set_ylabel(f"log-efficiency\nagainst {baseline}")
-        _legend(figure, axes)
+        _legend(figure, *axes.get_legend_handles_labels())
         return figure
 
 
@@ -138,9 +140,7 @@ def curves(
         handles = {}
         for axes in grid.flat:
             handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=min(5, len(handles) or 1)
-        )
+        _legend(figure, list(handles.values()), list(handles))
         return figure
 
 
@@ -215,6 +215,8 @@ def _interval(axes: Axes, interval: Interval, place: float, colour: str) -> None
     axes.plot(interval.median, place, "o", color=colour, markersize=6, markeredgecolor="white")
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5)
+def _legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """Below everything, in as many columns as the longest name leaves room for."""
+    longest = max((len(label) for label in labels), default=1)
+    num_columns = min(5, max(1, LEGEND_LETTERS // (longest + 6)))  # 6: about as wide as a line's sample
+    figure.legend(handles, labels, loc="outside lower center", ncols=num_columns)
