@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-EXTRAS := client,dataframe,demo,optuna,plots,postgres,ray,server,sklearn
+EXTRAS := client,dask,dataframe,demo,mcp,optuna,plots,postgres,ray,server,sklearn,vizier
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore

@@ -348,6 +348,19 @@ def test_other_errors_of_the_executor_are_raised():
     assert study.trials[0].message.startswith("its worker gave no answer: ModuleNotFoundError")
 
 
+def test_an_executor_that_returns_something_else_is_an_error():
+    class Deaf(Inline):
+        def submit(self, fn, /, *args, **kwargs):
+            future = super().submit(fn, *args, **kwargs)
+            future._result = None
+            return future
+
+    study = make()
+    with pytest.raises(TypeError, match="an executor must return what the call returns, got None"):
+        study.optimize(lambda trial: 1.0, 4, executor=Deaf(), n_jobs=1)
+    assert states(study) == ["failed"]
+
+
 def test_an_executor_that_is_shut_down_is_an_error_and_the_trial_is_handed_back():
     threads = ThreadPoolExecutor(1)
     threads.shutdown()

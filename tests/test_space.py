@@ -18,6 +18,7 @@ from photinus.space import (
     Float,
     Int,
     SearchSpace,
+    middle,
     parameter_from_dict,
     parameter_to_dict,
 )
@@ -65,6 +66,29 @@ def test_valid_points_stay_what_they_are(data):
     assert list(valid) == list(space)
     assert has_same_types([valid[name] for name in point], point.values())
     assert space.validate(valid) == valid
+
+
+@given(strategies.parameters)
+def test_the_middle_is_a_value(parameter):
+    value = middle(parameter)
+    assert parameter.validate(value) == value
+
+
+@pytest.mark.parametrize(
+    ("parameter", "expected"),
+    [
+        (Float(-1, 3), 1.0),
+        (Float(1, 100, "log"), 10.0),
+        (Float(1, 100, "reverse_log"), 91.0),
+        (Int(1, 8), 4),
+        (Int(1, 100, "log"), 10),
+        (Int(1, 100, "reverse_log"), 91),
+        (Discrete([1, 2, 5]), 2),
+        (Categorical(["b", "a"]), "b"),
+    ],
+)
+def test_the_middle_follows_the_scale(parameter, expected):
+    assert middle(parameter) == expected
 
 
 @given(strategies.floats() | strategies.ints(), st.floats() | st.integers())

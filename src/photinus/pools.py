@@ -147,7 +147,7 @@ class ExecutorWorkers:
         with self._lock:
             is_awaited = self._in_flight.pop(future, None) is not None
         if is_awaited:  # nobody settled it meanwhile
-            future.set_result(work.result().evaluation if error is None else _judge(error))
+            future.set_result(_judge(error) if error is not None else _read(work.result()))
 
     def _break(self, error: BrokenExecutor) -> ExecutorBroken:
         """Fail everything in flight; the last one brings the error, when the loop has heard of all others."""
@@ -172,6 +172,13 @@ class ExecutorWorkers:
 class _Flight:
     number: int
     work: "Future[Answer]"
+
+
+def _read(answer: Any) -> Evaluation:
+    if isinstance(answer, Answer):
+        return answer.evaluation
+    # Not an error in the thread that calls back: nobody would hear of it, and the loop would wait for ever.
+    return _judge(TypeError(f"an executor must return what the call returns, got {answer!r}"))
 
 
 def _judge(error: BaseException) -> Evaluation:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from numbers import Real
 from typing import Any, cast
 
+from photinus.display import Card, Displayed, Table
 from photinus.errors import ProblemError, UnsupportedError, ValuesError
 from photinus.space import Parameter, SearchSpace, plain_value
 
@@ -42,7 +43,7 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Displayed):
     """A search space and the metrics measured in it."""
 
     space: SearchSpace
@@ -119,6 +120,10 @@ class Problem:
             *_differences("parameter", self.space.parameters, other.space.parameters),
             *_differences("objective", our_goals, their_goals),
         ]
+
+    def _card(self) -> Card:
+        goals = [[metric.name, metric.goal.value] for metric in self.metrics]
+        return Card("Problem", tables=[Table(["objective", "goal"], goals), *self.space._card().tables])
 
     def to_dict(self) -> dict[str, Any]:
         """The stored form: plain JSON values."""

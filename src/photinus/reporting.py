@@ -6,12 +6,13 @@ process keeps its reports instead; they travel back with the trial or the result
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsIndex, overload
 
 from photinus.arguments import MAX_COUNT, check_integer
 from photinus.backend import Backend
+from photinus.display import Card, Displayed
 from photinus.problem import Problem
-from photinus.trial import Trial
+from photinus.trial import Trial, trial_table
 
 Reports = list[tuple[dict[str, float], int]]  # values and step
 
@@ -69,6 +70,23 @@ class BoundTrial(Trial):
         """Record an intermediate value (a dict for several objectives); the same step again replaces it."""
         position = check_integer("step", step, 0, MAX_COUNT)
         self.reporter.report(self.number, self.reporter.problem.parse_values(value), position)
+
+
+class TrialList(list[BoundTrial], Displayed):
+    """A list of trials that notebooks show as a table; a slice of it is one, too."""
+
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> BoundTrial: ...
+
+    @overload
+    def __getitem__(self, key: slice, /) -> "TrialList": ...
+
+    def __getitem__(self, key: SupportsIndex | slice, /) -> "BoundTrial | TrialList":
+        found = super().__getitem__(key)
+        return TrialList(found) if isinstance(found, list) else found
+
+    def _card(self) -> Card:
+        return Card(f"{len(self):,} trial{'' if len(self) == 1 else 's'}", tables=[trial_table(self)])
 
 
 def bind(trial: Trial, reporter: Reporter) -> BoundTrial:

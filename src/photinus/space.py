@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, cast, get_args
 
+from photinus.display import Card, Displayed, Table, short_text
 from photinus.errors import ParameterError, SpaceError, UnsupportedError
 
 Scale = Literal["linear", "log", "reverse_log"]
@@ -174,7 +175,7 @@ Parameter = Float | Int | Discrete | Categorical
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SearchSpace:
+class SearchSpace(Displayed):
     """Named parameters, in the order in which they were given."""
 
     parameters: Mapping[str, Parameter]
@@ -240,6 +241,14 @@ class SearchSpace:
             except ParameterError as error:
                 raise ParameterError(f"parameter {name!r} {error}") from None
         return canonical
+
+    def _card(self) -> Card:
+        def row(name: str) -> list[str]:
+            parameter = self.parameters[name]
+            return [name, parameter.type_name, _extent(parameter), getattr(parameter, "scale", "")]
+
+        table = Table.of(["parameter", "type", "values", "scale"], list(self), row)
+        return Card(f"Search space: {len(self)} parameter{'' if len(self) == 1 else 's'}", tables=[table])
 
     def to_dict(self) -> dict[str, Any]:
         """The stored form: plain JSON values. A list keeps the order where JSON objects would not."""
@@ -310,6 +319,30 @@ def plain_value(value: object) -> object:
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         return cast(Any, value).item()
     return value
+
+
+def middle(parameter: Parameter) -> Value:
+    """The middle on the parameter's scale; of choices, which have no order, the first."""
+    match parameter:
+        case Float(low=low, high=high, scale=scale):
+            return min(max(_mean(low, high, scale), low), high)
+        case Int(low=low, high=high, scale=scale):
+            return (
+                (low + high) // 2
+                if scale == "linear"
+                else min(max(round(_mean(low, high, scale)), low), high)
+            )
+        case Discrete(values=values):
+            return values[len(values) // 2]
+        case Categorical(values=values):
+            return values[0]
+
+
+def _mean(low: float, high: float, scale: Scale) -> float:
+    if scale == "linear":
+        return low + 0.5 * (high - low)
+    geometric = math.sqrt(low) * math.sqrt(high)
+    return geometric if scale == "log" else low + (high - geometric)
 
 
 def _number(value: object) -> int | float | None:
@@ -412,6 +445,12 @@ def _refuse_children(parameter: Parameter) -> None:
             "conditional parameters (`children` of a value) are not supported yet: "
             "put every parameter at the top level and ignore it in the objective where it does not apply"
         )
+
+
+def _extent(parameter: Parameter) -> str:
+    if isinstance(parameter, Float | Int):
+        return f"{short_text(parameter.low)} to {short_text(parameter.high)}"
+    return ", ".join(short_text(value) for value in parameter.values)
 
 
 def _typed(values: Iterable[Value]) -> tuple[tuple[type, Value], ...]:

@@ -3,8 +3,10 @@
 import contextlib
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from photinus.arguments import (
@@ -19,6 +21,7 @@ from photinus.arguments import (
 )
 from photinus.backend import Backend
 from photinus.best import BestSoFar, best_trials
+from photinus.display import Card, Displayed
 from photinus.errors import AlreadyTold, ArgumentError, NoCompletedTrial, PhotinusError, ProblemError
 from photinus.executors import Objective, ThisProcess, WorkerProcesses, Workers
 from photinus.frame import to_dataframe
@@ -27,8 +30,9 @@ from photinus.pools import ExecutorWorkers
 from photinus.problem import Problem
 from photinus.progress import ProgressBar, log_trial
 from photinus.record import DEFAULT_PROJECT, NewTrial, StudyRecord, StudyState
-from photinus.reporting import BoundTrial, LiveReporter, bind
-from photinus.trial import Measurement, Trial, TrialState
+from photinus.reporting import BoundTrial, LiveReporter, TrialList, bind
+from photinus.sheets import ToldSheet, handed_back, new_file, read_results, sheet_text
+from photinus.trial import Measurement, Trial, TrialState, trial_table
 
 if TYPE_CHECKING:
     import pandas
@@ -41,7 +45,7 @@ Item = TypeVar("Item")
 Checked = TypeVar("Checked")
 
 
-class Study:
+class Study(Displayed):
     """Trials of one problem and the algorithm that suggests them. Made by `create_study`."""
 
     def __init__(self, backend: Backend, record: StudyRecord) -> None:
@@ -85,6 +89,26 @@ class Study:
             f"Study(name={self.name!r}, parameters={list(self.problem.space)}, objectives={goals}, "
             f"algorithm={self.algorithm!r}, trials={num_trials}, finished={num_finished})"
         )
+
+    def _card(self) -> Card:
+        record, trials = self.record, self._backend.get_trials(self._id)
+        states = Counter(trial.state for trial in trials)
+        counts = ", ".join(f"{states[state]:,} {state.value}" for state in TrialState if states[state])
+        goals = ", ".join(f"{metric.goal.value} {metric.name}" for metric in self.problem.metrics)
+        lines = [
+            f"{goals}; algorithm {self.algorithm}, seed {self.seed}; project {self.project}",
+            f"{len(trials):,} trial{'' if len(trials) == 1 else 's'}: {counts}"
+            if trials
+            else "no trials yet",
+            "stopped" if record.state == StudyState.STOPPED else "",
+        ]
+        best = best_trials(self.problem, trials)
+        if best:
+            title = "Pareto set" if self.problem.is_multi_objective else "Best trial"
+        else:
+            best, title = trials, "Trials, none of them completed"
+        tables = [trial_table(best, title)] if best else []
+        return Card(f"Study {self.name}", lines, [*tables, *self.problem.space._card().tables])
 
     def __len__(self) -> int:
         return self._backend.count_trials(self._id)[0]
@@ -130,9 +154,9 @@ class Study:
         return self._backend.get_study(self._id).state
 
     @property
-    def trials(self) -> list[BoundTrial]:
+    def trials(self) -> TrialList:
         """All trials, by number."""
-        return [self._bind(trial) for trial in self._backend.get_trials(self._id)]
+        return self._bind_all(self._backend.get_trials(self._id))
 
     @property
     def best_trial(self) -> BoundTrial:
@@ -150,11 +174,11 @@ class Study:
         return best[0]
 
     @property
-    def best_trials(self) -> list[BoundTrial]:
+    def best_trials(self) -> TrialList:
         """The Pareto set, by number; with a single objective a list of the best trial. May be empty."""
-        return [self._bind(t) for t in best_trials(self.problem, self._backend.get_trials(self._id))]
+        return self._bind_all(best_trials(self.problem, self._backend.get_trials(self._id)))
 
-    def ask(self, n: int = 1, worker: str | None = None, lease: float | None = None) -> list[BoundTrial]:
+    def ask(self, n: int = 1, worker: str | None = None, lease: float | None = None) -> TrialList:
         """`n` trials to run: handed back or enqueued ones first, then new suggestions.
 
         Args:
@@ -166,8 +190,7 @@ class Study:
         count = check_integer("n", n, 1)
         name = None if worker is None else check_name("worker", worker)
         lease_s = None if lease is None else check_seconds("lease", lease)
-        trials = self._backend.ask(self._id, count, worker=name, lease_s=lease_s)
-        return [self._bind(trial) for trial in trials]
+        return self._bind_all(self._backend.ask(self._id, count, worker=name, lease_s=lease_s))
 
     def tell(
         self,
@@ -200,7 +223,7 @@ class Study:
         results: Iterable[tuple[Trial | int, float | Mapping[str, float] | Measurement]],
         *,
         worker: str | None = None,
-    ) -> list[BoundTrial]:
+    ) -> TrialList:
         """Give several trials their outcomes: all of them or, if one is refused, none.
 
         Args:
@@ -216,7 +239,51 @@ class Study:
             name = bound[0].worker  # as in `tell`
         for trial in bound:
             self._deliver_reports(trial)
-        return [self._bind(trial) for trial in self._backend.tell_all(self._id, measured, worker=name)]
+        return self._bind_all(self._backend.tell_all(self._id, measured, worker=name))
+
+    def ask_sheet(
+        self, path: str | Path, n: int = 1, worker: str | None = None, lease: float | None = None
+    ) -> TrialList:
+        """`ask`, and write the trials to a new CSV file: a sheet for a lab, to be filled in and given to `tell_sheet`.
+
+        A file that exists is refused. If the file cannot be written, no trial stays out: they are handed back.
+
+        Args:
+            path: of the file.
+            n: as in `ask`.
+            worker: as in `ask`.
+            lease: as in `ask`.
+        """
+        with new_file(Path(path)) as write:
+            trials = self.ask(n, worker, lease)
+            with handed_back(Path(path), trials, self.release):
+                write(sheet_text(self.problem, self.name, trials))
+        return trials
+
+    def write_sheet(self, path: str | Path, trials: Iterable[Trial]) -> None:
+        """Write a new CSV file of trials as `ask_sheet` does, with the results of those that have one."""
+        with new_file(Path(path)) as write:
+            write(sheet_text(self.problem, self.name, list(trials)))
+
+    def tell_sheet(self, path: str | Path, *, worker: str | None = None) -> ToldSheet:
+        """Tell the results in a sheet that was filled in: all of them or, if anything in it is wrong, none.
+
+        Rows without a result stay pending, and rows that were told before, with that result, are left alone. An error
+        names the row and the column of everything that is wrong: what is no number, a parameter, a title or a unit
+        that was changed, a trial that is unknown, has two rows, or has another result.
+
+        Args:
+            path: of the file.
+            worker: who measured them, if not who asked for them.
+        """
+        name = None if worker is None else check_name("worker", worker)
+        trials = self._backend.get_trials(self._id)
+        results = read_results(Path(path), self.problem, self.name, trials)
+        told = self._backend.tell_all(self._id, list(results.new.items()), worker=name) if results.new else []
+        known = {trial.number: trial for trial in trials}
+        repeated = self._bind_all(known[number] for number in results.repeated)
+        pending = self._bind_all(known[number] for number in results.pending)
+        return ToldSheet(self._bind_all(told), repeated, pending, results.unread)
 
     def enqueue(self, params: Mapping[str, Any], *, metadata: Mapping[str, str] | None = None) -> BoundTrial:
         """Have this point handed out next, after points enqueued before."""
@@ -238,14 +305,14 @@ class Study:
         notes = check_metadata(metadata)
         return self._bind(self._backend.add_trial(self._id, canonical, measurement, metadata=notes))
 
-    def add_trials(self, entries: Iterable[Mapping[str, Any]]) -> list[BoundTrial]:
+    def add_trials(self, entries: Iterable[Mapping[str, Any]]) -> TrialList:
         """Add several points: all of them or, if one is refused, none.
 
         Each entry has the arguments of `add_trial` by name: `params`, one of `values`, `infeasible` and `failed`, and
         `metadata`. Without an outcome, the point is handed out next, as by `enqueue`.
         """
         new = _each("entry", list(entries), self._new_trial)
-        return [self._bind(trial) for trial in self._backend.add_trials(self._id, new)]
+        return self._bind_all(self._backend.add_trials(self._id, new))
 
     def amend(self, trial: Trial | int, values: float | Mapping[str, float]) -> BoundTrial:
         """Correct the values of a completed trial; the old ones stay on record in its `amendments`."""
@@ -382,6 +449,9 @@ class Study:
 
     def _bind(self, trial: Trial) -> BoundTrial:
         return bind(trial, self._reporter)
+
+    def _bind_all(self, trials: Iterable[Trial]) -> TrialList:
+        return TrialList(map(self._bind, trials))
 
     def _number(self, trial: Trial | int) -> int:
         if isinstance(trial, BoundTrial) and trial.reporter.study_key != self._reporter.study_key:

@@ -9,12 +9,14 @@ order what happened where the clocks of several machines cannot.
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from photinus.display import Card, Displayed, Table, ends, short_text
+from photinus.reasons import expected, why
 from photinus.space import Value
 
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -98,7 +100,7 @@ class Amendment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Trial:
+class Trial(Displayed):
     """One point of the search space and all that happened to it; times in UTC by the store's clock."""
 
     number: int
@@ -138,6 +140,25 @@ class Trial:
         if self.started_at is None or self.completed_at is None:
             return None
         return (self.completed_at - self.started_at).total_seconds()
+
+    def _card(self) -> Card:
+        lines = [self.message or "", "; ".join(why(self.reason))]
+        lines += [
+            f"expected {name} {short_text(median)} ({short_text(low)} to {short_text(high)})"
+            for name, (low, median, high) in expected(self.reason).items()
+        ]
+        lines += [
+            f"{len(self.reports):,} reports, the last at step {report.step}: {_listing(report.values)}"
+            for report in self.reports[-1:]
+        ]
+        took = "" if self.duration_s is None else f"took {self.duration_s:.3g} s"
+        lines += [", ".join(filter(None, [took, f"by {self.worker}" if self.worker else ""]))]
+        tables = [
+            Table.of([what, "value"], list(content.items()), lambda pair: [pair[0], short_text(pair[1])])
+            for what, content in (("objective", self.values), ("parameter", self.params))
+            if content
+        ]
+        return Card(f"Trial {self.number}, {self.state.value}", lines, tables)
 
     def to_dict(self) -> dict[str, Any]:
         """The stored form: plain JSON values."""
@@ -196,6 +217,30 @@ class Trial:
         parsed = {name: _time_from_text(data[name]) for name in times}
         parsed |= {"state": TrialState(data["state"]), "reports": reports, "amendments": amendments}
         return cls(**{**data, **parsed})
+
+
+def trial_table(trials: Sequence[Trial], title: str = "") -> Table:
+    """Trials for people, one row each."""
+    shown = ends(trials)
+    metrics = list(dict.fromkeys(name for trial in shown for name in trial.values or {}))
+    params = list(dict.fromkeys(name for trial in shown for name in trial.params))
+    has_messages = any(trial.message for trial in shown)
+
+    def row(trial: Trial) -> list[str]:
+        message = [trial.message or ""] if has_messages else []
+        values, point = _cells(trial.values or {}, metrics), _cells(trial.params, params)
+        return [str(trial.number), trial.state.value, *values, *message, *point]
+
+    header = ["trial", "state", *metrics, *(["message"] if has_messages else []), *params]
+    return Table.of(header, trials, row, [0, *range(2, 2 + len(metrics))], title)
+
+
+def _cells(content: Mapping[str, object], names: Sequence[str]) -> list[str]:
+    return [short_text(content[name]) if name in content else "" for name in names]
+
+
+def _listing(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {short_text(value)}" for name, value in values.items())
 
 
 def _time_to_text(time: datetime | None) -> str | None:

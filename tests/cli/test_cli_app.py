@@ -16,7 +16,9 @@ COMMANDS = sorted(command.name or "" for command in app.registered_commands)
 
 
 def test_the_commands_are_these():
-    expected = "amend ask create delete demo enqueue export import report serve show studies tell trials tune"
+    expected = (
+        "amend ask create delete demo enqueue export import mcp report serve show studies tell trials tune"
+    )
     assert " ".join(COMMANDS) == expected
 
 
@@ -33,7 +35,7 @@ try:
 except SystemExit as end:
     assert end.code == 0, end.code
 heavy = {{"jax", "scipy", "pandas", "plotly", "sqlalchemy", "alembic", "loky", "sklearn"}}
-heavy |= {{"fastapi", "httpx", "starlette", "uvicorn"}}
+heavy |= {{"fastapi", "httpx", "mcp", "starlette", "uvicorn"}}
 heavy &= set(sys.modules)
 sys.exit(str(heavy) if heavy else 0)
 """

@@ -45,7 +45,9 @@ def test_running_trials_come_back_as_next_to_be_handed_out(photinus, study, as_j
 def test_a_name_that_is_taken_is_refused(photinus, study, folder):
     photinus("export", study, "--to", "json", "-o", "study.json")
     before = content(folder)
-    assert "another name by --study NAME" in photinus("import", "study.json", code=4).stderr
+    assert (
+        "another name by `import study.json --study NAME`" in photinus("import", "study.json", code=4).stderr
+    )
     assert content(folder) == before
 
 
@@ -131,10 +133,10 @@ def test_wrong_files(photinus, folder, name, text, message):
     [
         (
             "lr,layers,error\n1e-3,1,0.5\n",
-            "line 2: a column for parameter 'opt' is needed, got lr, layers, error",
+            "x.csv: column `opt` must be there, got `lr`, `layers`, `error`: add it; nothing was imported",
         ),
-        ("lr,layers,opt,error\n1e-3,1,adam,1\n1,1,adam,1\n", "line 3: parameter 'lr' must be a number"),
-        ("lr,layers,opt\n1e-3,1,adam\n", "line 2: every objective needs a value, missing error"),
+        ("lr,layers,opt,error\n1e-3,1,adam,1\n1,1,adam,1\n", "row 3, column `lr`: must be a number"),
+        ("lr,layers,opt\n1e-3,1,adam\n", "column `error` must be there"),
         ("lr,layers,opt,error\n", "at least one row"),
     ],
 )

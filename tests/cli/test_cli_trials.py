@@ -60,14 +60,14 @@ def test_ask_for_a_worker_and_a_lease(photinus, study, as_json):
 def test_a_batch_by_csv_there_and_back(photinus, study, as_json, folder):
     photinus("ask", study, "-n", 4, "--to", "csv", "--output", "batch.csv")
     batch = rows(folder / "batch.csv")
-    assert list(batch[0]) == ["number", "lr", "layers", "opt", "error"]
+    assert list(batch[0]) == ["number", "lr", "layers", "opt", "error", "infeasible", "failed", "study"]
     assert [row["number"] for row in batch] == ["3", "4", "5", "6"]
     assert {row["error"] for row in batch} == {""}
     stored = ph.load_study(study, storage=folder / "photinus.db").trials
     assert [float(row["lr"]) for row in batch] == [trial.params["lr"] for trial in stored[3:]]
     # A result, none yet, a word too few, an explanation.
     filled = [[*row.values()][:4] for row in batch]
-    header = [*batch[0], "infeasible", "failed"]
+    header = list(batch[0])[:-1]
     write(
         folder / "results.csv",
         header,
@@ -88,14 +88,18 @@ def test_a_batch_by_csv_there_and_back(photinus, study, as_json, folder):
 @pytest.mark.parametrize(
     ("line", "code", "message"),
     [
-        (["9", "1"], 3, "results.csv, line 3: study 'resnet' has 6 trials, got number=9"),
-        (["3", "1"], 2, "line 3: trial 3 must have one row"),
-        (["0", "1"], 4, "line 3: trial 0 is completed already"),
-        (["5", "1"], 4, "line 3: trial 5 must be handed out before it is told"),
-        (["4", "one"], 2, "line 3: the value of 'error' must be a number, got 'one'"),
-        (["4", "nan"], 2, "line 3: the value of 'error' must be finite"),
-        (["4.5", "1"], 2, "line 3: column `number` must have the number of a trial, got '4.5'"),
-        (["4", "1", "2"], 2, "line 3: at most 2 cells belong there, got 3"),
+        (
+            ["9", "1"],
+            3,
+            "results.csv, row 3, column `number`: study 'resnet' has the trials 0 to 5, got 9",
+        ),
+        (["3", "1"], 2, "row 3, column `number`: a trial must have one row, but row 2 is about trial 3, too"),
+        (["0", "1"], 4, "row 3: trial 0 is completed already"),
+        (["5", "1"], 4, "row 3: trial 5 must be handed out before it is told"),
+        (["4", "one"], 2, "row 3, column `error`: must be a number, got 'one'"),
+        (["4", "nan"], 2, "row 3, column `error`: must be a number, got 'nan': leave the cell empty while"),
+        (["4.5", "1"], 2, "row 3, column `number`: must be the number of a trial, got '4.5'"),
+        (["4", "1", "2"], 2, "row 3: at most 2 cells belong there, got 3"),
     ],
 )
 def test_one_wrong_row_and_nothing_is_told(photinus, study, folder, line, code, message):
@@ -110,8 +114,10 @@ def test_one_wrong_row_and_nothing_is_told(photinus, study, folder, line, code, 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "either a trial's number or --from FILE.CSV must be given"),
-        (["3", "--from", "x.csv"], "either a trial's number or --from"),
+        ([], "either a trial's number or a file of results must be given"),
+        (["3", "--from", "x.csv"], "either a trial's number or a file"),
+        (["no.csv"], "no.csv cannot be read"),
+        (["no.csv", "0.5"], "every result is in the file, but 'no.csv' is no trial's number"),
         (["--from", "no.csv"], "no.csv cannot be read"),
         (["3"], "exactly one of values, infeasible= and failed= must be given"),
         (["3", "1", "--failed", "x"], "exactly one of values"),

@@ -1,5 +1,6 @@
 """The command line on a server: every command that opens a store takes --url instead."""
 
+import csv
 import json
 from types import SimpleNamespace
 
@@ -70,9 +71,10 @@ def test_a_study_from_beginning_to_end(photinus, server, folder):
     assert photinus("studies").stdout == f"no studies in {server.backend.url}\n"
     assert photinus("create", "resnet", "space.toml").stdout == "study resnet has 0 trials\n"
     photinus("ask", "resnet", "-n", 3, "--output", "batch.csv")
-    rows = (folder / "batch.csv").read_text().splitlines()
-    (folder / "batch.csv").write_text("\n".join([rows[0], rows[1] + "0.5", rows[2] + "0.25", rows[3]]))
-    assert "2 trials told: trials 0, 1" in photinus("tell", "resnet", "--from", "batch.csv").stdout
+    header, *rows = csv.reader((folder / "batch.csv").read_text().splitlines())
+    rows[0][header.index("error")], rows[1][header.index("error")] = "0.5", "0.25"
+    (folder / "batch.csv").write_text("\n".join(map(",".join, [header, *rows])))
+    assert "2 trials told: trials 0, 1" in photinus("tell", "resnet", "batch.csv").stdout
     photinus("tell", "resnet", 2, "--failed", "power cut")
     photinus("amend", "resnet", 0, 0.125)
     assert photinus("enqueue", "resnet", "lr=0.01").stdout == "queued as trial 3\n"
@@ -125,11 +127,11 @@ def test_nothing_is_half_imported(photinus, server, folder):
     photinus("create", "resnet", "space.toml")
     photinus("ask", "resnet", "-n", 2)
     (folder / "bad.csv").write_text("lr,error\n0.01,1\n0.02,x\n")
-    assert "bad.csv, line 3" in photinus("import", "bad.csv", "--study", "resnet", code=2).stderr
+    assert "bad.csv, row 3" in photinus("import", "bad.csv", "--study", "resnet", code=2).stderr
     (folder / "bad.csv").write_text("lr\n0.01\n7\n")
-    assert "bad.csv, line 3" in photinus("enqueue", "resnet", "--from", "bad.csv", code=2).stderr
+    assert "bad.csv, row 3" in photinus("enqueue", "resnet", "--from", "bad.csv", code=2).stderr
     (folder / "bad.csv").write_text("number,error\n0,1\n7,2\n")
-    assert "bad.csv, line 3" in photinus("tell", "resnet", "--from", "bad.csv", code=3).stderr
+    assert "bad.csv, row 3" in photinus("tell", "resnet", "--from", "bad.csv", code=3).stderr
     assert [trial.state.value for trial in server.load_study("resnet").trials] == ["active", "active"]
 
 
@@ -138,15 +140,16 @@ def test_a_result_that_comes_in_between_leaves_the_others_untold(photinus, serve
     photinus("create", "resnet", "space.toml")
     photinus("ask", "resnet", "-n", 2)
     (folder / "results.csv").write_text("number,error\n0,1\n1,2\n")
-    from photinus.cli import asking
+    from photinus import study
 
-    note_rows = asking.read_rows
+    read_results = study.read_results
 
-    def tell_meanwhile(path):
-        yield from note_rows(path)
+    def tell_meanwhile(*words):
+        results = read_results(*words)
         server.load_study("resnet").tell(1, 9.0)
+        return results
 
-    monkeypatch.setattr(asking, "read_rows", tell_meanwhile)
+    monkeypatch.setattr(study, "read_results", tell_meanwhile)
     assert (
         "trial 1 is completed already" in photinus("tell", "resnet", "--from", "results.csv", code=4).stderr
     )

@@ -110,3 +110,12 @@ def test_what_a_page_must_not_do_is_noticed(shown_site: Site, visit: Opener):
     seen.wait_for("() => true")
     assert [text for text in seen.complaints if "style" in text] != []
     assert any("Studies" in text for text in page.evaluate(CONTRAST))
+
+
+def test_notes_are_those_of_people(site: Site, visit: Opener):
+    """Studies of google-vizier clients have others beside them, which say nothing to anybody else."""
+    site.add_study("noted", metadata={"owner": "the team", ":vizier/spec": '{"stops_early": true}'})
+    seen = visit(site)
+    seen.open("/studies/1")
+    seen.page.get_by_text("the team").wait_for()
+    assert seen.page.get_by_text("stops_early").count() == 0

@@ -7,7 +7,7 @@ import pytest
 
 from photinus.errors import MissingDependency
 from photinus.integrations import packages
-from photinus.integrations.packages import OPTUNA, RAY, SKLEARN, Requires
+from photinus.integrations.packages import MCP, OPTUNA, RAY, SKLEARN, Requires
 
 WITHOUT = """
 import importlib.metadata, sys
@@ -32,6 +32,7 @@ except ImportError as error:
         ("photinus.integrations.optuna_sampler", "optuna", "optuna", "optuna"),
         ("photinus.integrations.optuna_import", "optuna", "optuna", "optuna"),
         ("photinus.integrations.sklearn_search", "scikit-learn", "sklearn", "sklearn"),
+        ("photinus.integrations.mcp_server", "mcp", "mcp", "mcp"),
         ("photinus.integrations.ray_search", "ray", "ray", "ray"),
         ("photinus.integrations.ray_executor", "ray", "ray", "ray"),
     ],
@@ -45,7 +46,9 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(module, distr
     )
 
 
-@pytest.mark.parametrize(("needs", "old"), [(OPTUNA, "4.1.9"), (RAY, "2.49.2"), (SKLEARN, "1.4.2")])
+@pytest.mark.parametrize(
+    ("needs", "old"), [(MCP, "2.0.1"), (OPTUNA, "4.1.9"), (RAY, "2.49.2"), (SKLEARN, "1.4.2")]
+)
 def test_a_package_that_is_too_old_is_refused(needs, old, monkeypatch):
     monkeypatch.setattr(packages.metadata, "version", lambda name: old)
     with (

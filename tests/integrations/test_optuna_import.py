@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import optuna
 import pytest
+import sqlalchemy as sa
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
@@ -193,8 +194,22 @@ def test_sources_must_be_sources(tmp_path):
         import_optuna_study("optuna.db")
     with pytest.raises(StorageError, match=r"me:\*\*\*@localhost:1/none\S* cannot be opened"):
         import_optuna_study("postgresql+psycopg://me:secret@localhost:1/none?connect_timeout=2")
+    with pytest.raises(StorageError, match=r"storage unheard://x cannot be opened: Can't load plugin"):
+        import_optuna_study("unheard://x")
     with pytest.raises(ArgumentError, match=r"none of the 0 trials of .* has a parameter"):
         import_optuna_study(optuna.create_study())
+
+
+def test_a_storage_of_another_version_of_optuna_is_left_alone(tmp_path):
+    address = f"sqlite:///{tmp_path}/optuna.db"
+    storage = optuna.storages.RDBStorage(address)
+    optuna.create_study(storage=storage)
+    with storage.engine.begin() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = 'v0.9.0.a'"))
+    storage.remove_session()
+    storage.engine.dispose()
+    with pytest.raises(StorageError, match=r"optuna.db cannot be opened: The runtime optuna version"):
+        import_optuna_study(address)
 
 
 def test_branches_are_filled_in(caplog):
@@ -236,6 +251,25 @@ def test_unfinished_trials_are_handed_out_first():
     assert [trial.state for trial in ours.trials] == ["completed", "expired", "queued"]
     assert [trial.metadata["optuna:number"] for trial in ours.trials] == ["0", "1", "3"]
     assert [trial.params for trial in ours.ask(2)] == [point, {"x": 0.5, "n": 3}]
+
+
+def test_what_was_enqueued_outside_of_its_range_is_left_out(caplog):
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.enqueue_trial({"x": 5.0})
+    with pytest.warns(UserWarning, match="out of range"):  # Optuna's: it runs the trial
+        study.optimize(
+            lambda trial: trial.suggest_float("x", 0, 1) + trial.suggest_int("n", 0, 6, step=2), n_trials=2
+        )
+    study.enqueue_trial({"x": 0.5, "n": "4"})
+    study.enqueue_trial({"x": 0.5, "n": 4})
+    study.ask(), study.ask()
+    with caplog.at_level(logging.WARNING, logger="photinus"):
+        ours = import_optuna_study(study, algorithm="random")
+    assert [(trial.metadata["optuna:number"], trial.state) for trial in ours.trials] == [
+        ("1", "completed"),
+        ("3", "expired"),
+    ]
+    assert "2 of 4 trials" in caplog.text and "or not in range" in caplog.text
 
 
 def test_what_counts_as_infeasible():

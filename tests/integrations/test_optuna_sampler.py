@@ -359,6 +359,27 @@ def test_enqueued_and_partly_fixed_trials(recwarn):
     assert [trial.params["n"] for trial in study.trials[3:]] == [3, 3]
 
 
+def test_an_enqueued_trial_is_pending_where_it_was_enqueued():
+    study = run(bowl, 2, seed=0)
+    study.enqueue_trial({"x": 0.125, "y": 0.875})
+    trial = study.ask()
+    sampler, space = study.sampler, {"x": X, "y": X}
+    assert (
+        sampler.sample_relative(study, study.trials[trial.number], space) == {}
+    )  # nothing is left to suggest
+    assert PhotinusSampler.reason(study.trials[trial.number]) is None
+    axes = {name: Axis.of(X) for name in "xy"}
+    assert history(study, axes=axes).trials[-1].params == {"x": 0.125, "y": 0.875}
+    study.enqueue_trial({"x": 0.25, "y": "high"})  # for a parameter of another kind
+    study.ask()
+    assert len(history(study, axes=axes).trials) == 3
+
+
+def test_a_name_that_only_optuna_takes_is_left_to_optuna():
+    study = run(lambda trial: trial.suggest_float("", 0, 1) + trial.suggest_float("x", 0, 1), 3, seed=0)
+    assert set(study.sampler.infer_relative_search_space(study, study.ask())) == {"x"}
+
+
 def test_a_suggestion_that_fails_says_so(monkeypatch):
     study = run(lambda trial: trial.suggest_float("x", 0, 1), 2, seed=0, algorithm="random")
 

@@ -1,12 +1,10 @@
 """`PhotinusSearch` by itself: what Ray Tune calls, without a cluster."""
 
 import math
-import os
 import pickle
 
 import pytest
 
-os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 tune = pytest.importorskip("ray.tune")
 
 from ray.tune.search import ConcurrencyLimiter  # noqa: E402
@@ -35,7 +33,7 @@ def test_suggestions_are_configs_and_results_are_told():
     search.on_trial_complete("a", {"loss": 0.5, "training_iteration": 2})
     [trial] = search.study.trials
     assert trial.values == {"loss": 0.5}
-    assert [(report.step, report.values) for report in trial.reports] == [(1, {"loss": 0.75})]
+    assert [(report.step, report.values["loss"]) for report in trial.reports] == [(1, 0.75), (2, 0.5)]
 
 
 @pytest.mark.parametrize(
@@ -53,10 +51,49 @@ def test_outcomes_that_are_no_value(result, error, state, message):
     search.suggest("a")
     search.on_trial_complete("a", result, error)
     assert (states(search), search.study.trials[0].message) == ([state], message)
-    search.on_trial_complete("a", {"loss": 1.0})  # again: nobody waits for it
+    search.on_trial_complete("a", None, error=True)  # again: nobody waits for it
     search.on_trial_complete("unknown", {"loss": 1.0})
     search.on_trial_result("unknown", {"loss": 1.0, "training_iteration": 1})
     assert states(search) == [state]
+
+
+def test_a_trial_that_is_stopped_counts_with_its_last_result():
+    """ASHA stops what runs, with its result; HyperBand also what is paused, and then Ray gives none."""
+    search = make()
+    for name in "abc":
+        search.suggest(name)
+    for step, loss in ((1, 0.75), (2, 0.5)):
+        search.on_trial_result("a", {"loss": loss, "training_iteration": step})
+    search.on_trial_complete("a")
+    search.on_trial_result("b", {"loss": 0.25, "training_iteration": 1})
+    search.on_trial_complete("b", {"loss": 0.25, "training_iteration": 1})
+    search.on_trial_complete("c")  # it never began
+    assert states(search) == ["completed", "completed", "failed"]
+    assert [trial.values and trial.values["loss"] for trial in search.study.trials] == [0.5, 0.25, None]
+
+
+def test_a_failed_trial_that_ray_runs_again_is_recorded_again():
+    search = make()
+    config = search.suggest("a")
+    search.on_trial_complete("a", error=True)
+    for _ in range(2):
+        search.on_trial_complete("a", {"loss": 0.5})
+    failed, again = search.study.trials
+    assert (failed.state.value, again.state.value, again.values) == ("failed", "completed", {"loss": 0.5})
+    assert failed.params == again.params == {"x": config["x"], "opt/lr": config["opt"]["lr"]}
+
+
+def test_a_trial_that_began_after_the_last_save_is_recorded_when_it_ends():
+    """Its config is in Ray's results, with paths for keys."""
+    choices = [{"a": {"b": 1}}, {"a": {"b": 2}}]
+    search = make(SPACE | {"kind": tune.choice(choices)})
+    search.suggest("a")
+    result = {"loss": 0.5, "config/x": 0.25, "config/opt/lr": 0.1, "config/kind/a/b": 2, "config/epochs": 3}
+    for _ in range(2):
+        search.on_trial_complete("b", result)
+    search.on_trial_complete("c", result | {"config/x": 7})  # of another space
+    assert states(search) == ["active", "completed"]
+    assert search.study.trials[1].params == {"x": 0.25, "opt/lr": 0.1, "kind": "1: {'a': {'b': 2}}"}
 
 
 def test_several_objectives():

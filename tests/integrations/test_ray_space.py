@@ -1,16 +1,14 @@
 """Ray Tune's search spaces, converted. No cluster is needed for that."""
 
 import math
-import os
 
 import pytest
 
-os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 tune = pytest.importorskip("ray.tune")
 
 import photinus as ph  # noqa: E402
 from photinus.errors import ParameterError, SpaceError  # noqa: E402
-from photinus.integrations.ray_space import RaySpace, has_domains  # noqa: E402
+from photinus.integrations.ray_space import RaySpace, has_domains, nested  # noqa: E402
 
 THING = object()  # a choice of no plain type
 
@@ -120,3 +118,8 @@ def test_domains_are_found_anywhere():
     assert has_domains(NESTED)
     assert has_domains({"x": tune.grid_search([1])})
     assert not has_domains({"a": [1, {"b": 2}], "c": "text"})
+
+
+def test_results_get_their_dicts_back():
+    assert nested({"a": 1, "b/c": 2, "b/d/e": [3]}) == {"a": 1, "b": {"c": 2, "d": {"e": [3]}}}
+    assert nested({"a": 1, "a/b": 2}) == {"a": 1}

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import scipy.stats as st
+from optuna.distributions import FloatDistribution
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
@@ -88,6 +89,7 @@ def test_scikit_optimizes_own_dimensions():
         st.loguniform(1, 10, loc=2),
         st.poisson(4),
         st.binom(9, 0.5),
+        st.skellam(9, 3),  # whole numbers without a smallest one
     ],
     ids=lambda d: d.dist.name,
 )
@@ -103,6 +105,12 @@ def test_other_distributions_are_searched_in_their_quantiles(distribution):
     assert hasattr(distribution, "pmf") or low < values[0]
     kinds = {type(value) for value in values}
     assert kinds == ({int} if hasattr(distribution, "pmf") else {float})
+
+
+def test_a_discrete_distribution_of_fractions():
+    p = dimension(st.rv_discrete(values=([0.25, 1.5, 3], [0.2, 0.5, 0.3])))
+    values = [p.decode(u) for u in np.linspace(p.parameter.low, p.parameter.high, 101)]
+    assert list(dict.fromkeys(values)) == [0.25, 1.5, 3]
 
 
 def test_choices_may_be_any_objects():
@@ -140,6 +148,8 @@ def test_types_of_choices_are_kept():
         ([], "parameter 'p': values of a Categorical must not be empty"),
         ((2, 1), r"parameter 'p': `low <= high` must hold, got low=2, high=1"),
         ((0, 1, "log-uniform"), "parameter 'p': `low > 0` must hold on a log scale"),
+        (st.expon(scale=-1), r"parameter 'p': a distribution must have finite quantiles, got low=nan"),
+        (FloatDistribution(1e-3, 1.0, log=True), "parameter 'p': must be a list of choices, a range"),
         (
             Real(0, 1, "normal"),
             "parameter 'p': the prior of a range must be one of uniform, log-uniform, got 'normal'",

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import photinus
-from photinus.cli import asking, pages, serve, storage, studies, token, transfer, trials, tune
+from photinus.cli import asking, mcp, pages, serve, storage, studies, token, transfer, trials, tune
 from photinus.cli.exits import EXIT_CODES_HELP, CommandGroup
 
 app = typer.Typer(
@@ -53,4 +53,5 @@ app.command("export", rich_help_panel=FILES)(transfer.export)
 app.command("import", rich_help_panel=FILES)(transfer.import_file)
 app.add_typer(storage.storage_app, name="storage", rich_help_panel=FILES)
 app.command("serve", rich_help_panel=SERVER)(serve.serve)
+app.command("mcp", rich_help_panel=SERVER)(mcp.mcp)
 app.add_typer(token.token_app, name="token", rich_help_panel=SERVER)

@@ -3,16 +3,13 @@
 import enum
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from photinus.arguments import check_name
 from photinus.cli.options import (
     JsonOption,
-    Place,
     ProjectOption,
     StorageOption,
     StudyArgument,
@@ -21,15 +18,14 @@ from photinus.cli.options import (
     output_file,
 )
 from photinus.cli.output import note, print_facts, print_json, print_line, printable, short_values
-from photinus.errors import ArgumentError, InvalidState, PhotinusError, UnknownTrial
+from photinus.errors import ArgumentError, PhotinusError
 from photinus.problem import Problem
-from photinus.record import NewTrial, StudyRecord
-from photinus.sheets import read_rows, write_batch
+from photinus.record import NewTrial
+from photinus.sheets import read_points, sheet_text
 from photinus.space import Value
-from photinus.storage import lifecycle
 from photinus.study import Study
 from photinus.texts import number_from_text, plain_json, value_from_text, value_to_text
-from photinus.trial import Measurement, Trial
+from photinus.trial import Trial
 
 WorkerOption = Annotated[str | None, typer.Option(metavar="NAME", help="Who works on it.")]
 
@@ -48,6 +44,12 @@ def ask(
     lease: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="After this time others may be given the trials.")
     ] = None,
+    sheet: Annotated[
+        Path | None,
+        typer.Option(
+            "--csv", metavar="FILE.CSV", help="Write them to this new file, to be filled in for `tell`."
+        ),
+    ] = None,
     to: Annotated[BatchFormat | None, typer.Option("--to", help="Write a batch in this format.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     storage: StorageOption = None,
@@ -55,29 +57,43 @@ def ask(
     project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask for trials to run. `--to csv` writes a batch with columns for the results, for `tell --from`."""
+    """Ask for trials to run.
+
+    --csv writes a sheet with a row for each of them and cells for the results:
+    fill it in with a spreadsheet program, then `photinus tell NAME FILE.CSV`.
+    """
+    if sheet is not None and (to is not None or output is not None):
+        raise ArgumentError("--csv names format and file at once: leave --to and --output out")
     if output is not None and to is None:
         to = BatchFormat.JSON if as_json else BatchFormat.CSV
-    if as_json and to == BatchFormat.CSV and output is None:
+    if output is not None and to == BatchFormat.CSV:
+        sheet, output = output, None
+    if as_json and to == BatchFormat.CSV and sheet is None:
         raise ArgumentError(
             "stdout takes one document, but --json and --to csv ask for two: add --output FILE"
         )
     if output is not None and not output.parent.is_dir():  # or the trials would be handed out in vain
         raise ArgumentError(f"the folder of {str(output)!r} must exist: make it first")
     study = open_place(storage, url, project).open_study(name)
-    trials = study.ask(count, worker=worker, lease=lease)
-    batch = _batch(study, trials, to)
+    if sheet is not None:
+        trials = study.ask_sheet(sheet, count, worker=worker, lease=lease)
+    else:
+        trials = study.ask(count, worker=worker, lease=lease)
     if output is not None:
         with output_file(output) as file:
-            file.write_text(batch, encoding="utf-8")
+            file.write_text(_json_batch(trials), encoding="utf-8")
     if as_json:
         print_json([trial.to_dict() for trial in trials])
-    elif output is not None:
+    elif sheet is not None:
         print_line(
-            f"{len(trials)} trials written to {output}: fill in the results, then tell --from {output}"
+            f"{len(trials)} trials written to {sheet}: fill in the results, then "
+            f"photinus tell {printable(name)} {sheet}"
         )
+    elif output is not None:
+        print_line(f"{len(trials)} trials written to {output}")
     elif to is not None:
-        typer.echo(batch, nl=False)
+        text = sheet_text(study.problem, study.name, trials) if to == BatchFormat.CSV else _json_batch(trials)
+        typer.echo(text, nl=False)
     else:
         for trial in trials:
             print_line(f"trial {trial.number}")
@@ -86,7 +102,12 @@ def ask(
 
 def tell(
     name: StudyArgument,
-    number: Annotated[int | None, typer.Argument(metavar="[TRIAL]", help="The trial's number.")] = None,
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TRIAL|FILE.CSV]", help="The trial's number, or a sheet of `ask --csv` with results."
+        ),
+    ] = None,
     values: Annotated[
         list[str] | None, typer.Argument(metavar="[VALUE...]", help="A number, or OBJECTIVE=NUMBER for each.")
     ] = None,
@@ -101,8 +122,7 @@ def tell(
         typer.Option(
             "--from",
             metavar="FILE.CSV",
-            help="Results of many trials: columns `number` and one per objective, or `infeasible` or `failed` "
-            "with the reason. Every row is checked before any is told; rows without a result are left alone.",
+            help="The same as naming the file in place of a trial.",
         ),
     ] = None,
     worker: WorkerOption = None,
@@ -111,24 +131,30 @@ def tell(
     project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell the outcome of a trial, or of a whole batch from a CSV file."""
-    if (number is None) == (from_file is None):
-        raise ArgumentError("either a trial's number or --from FILE.CSV must be given")
-    place = open_place(storage, url, project)
-    record = place.find_study(name)
-    if from_file is not None:
-        if values or infeasible is not None or failed is not None:
-            raise ArgumentError(
-                "with --from every result is in the file: leave values, --infeasible and --failed out"
-            )
-        told = _tell_rows(place, record, from_file, worker)
-        print_json([trial.to_dict() for trial in told]) if as_json else _print_told(told)
+    """Tell the outcome of a trial, or of a whole batch from a CSV file.
+
+    The file has a column `number` and one for each objective; in place of
+    values, a column infeasible or failed says why there are none. Rows without a
+    result are left alone, and so are rows that were told before with that result.
+    If anything is wrong with the file, every fault is named by row and column,
+    and nothing is told.
+    """
+    number = None if what is None else _trial_number(what)
+    file = Path(what) if what is not None and number is None else from_file
+    if (what is None) == (from_file is None):
+        raise ArgumentError("either a trial's number or a file of results must be given: TRIAL or FILE.CSV")
+    if file is not None and (values or infeasible is not None or failed is not None):
+        raise ArgumentError(
+            f"every result is in the file, but {str(file)!r} is no trial's number: leave values, --infeasible and "
+            "--failed out, or name a trial"
+        )
+    study = open_place(storage, url, project).open_study(name)
+    if file is not None:
+        _tell_sheet(study, file, worker, as_json)
         return
     assert number is not None
-    measured = _parse_values(record.problem, values) if values else None
-    trial = Study(place.backend, record).tell(
-        number, measured, infeasible=infeasible, failed=failed, worker=worker
-    )
+    measured = _parse_values(study.problem, values) if values else None
+    trial = study.tell(number, measured, infeasible=infeasible, failed=failed, worker=worker)
     print_json(trial.to_dict()) if as_json else _print_told([trial])
 
 
@@ -168,7 +194,7 @@ def enqueue(
     place = open_place(storage, url, project)
     record = place.find_study(name)
     if from_file is not None:
-        points = [row.params(record.problem) for row in read_rows(from_file)]
+        points = read_points(from_file, record.problem)
     else:
         points = [record.problem.space.validate(_parse_params(record.problem, params or []))]
     queued = place.backend.add_trials(record.id, [NewTrial(point) for point in points])
@@ -178,41 +204,30 @@ def enqueue(
         print_line(f"queued as {_numbers(queued)}")
 
 
-def _batch(study: Study, trials: Sequence[Trial], to: BatchFormat | None) -> str:
-    if to == BatchFormat.JSON:
-        return json.dumps(plain_json([trial.to_dict() for trial in trials]), indent=2, allow_nan=False) + "\n"
-    return write_batch(study.problem, trials)
+def _json_batch(trials: Sequence[Trial]) -> str:
+    return json.dumps(plain_json([trial.to_dict() for trial in trials]), indent=2, allow_nan=False) + "\n"
 
 
-def _tell_rows(place: Place, record: StudyRecord, path: Path, worker: str | None) -> list[Trial]:
-    """Tell every result in the file, or, if one of them is not right, none."""
-    who = None if worker is None else check_name("worker", worker)
-    trials = {trial.number: trial for trial in place.backend.get_trials(record.id)}
-    results: dict[int, Measurement] = {}
-    num_open = 0
-    for row in read_rows(path):
-        number, measurement = row.number(), row.measurement(record.problem)
-        if number not in trials:
-            raise UnknownTrial(f"{row.place}: study {record.name!r} has {len(trials)} trials, got {number=}")
-        if number in results:
-            raise row.error(f"trial {number} must have one row, but it has another one above")
-        if measurement is None:
-            num_open += 1
-            continue
-        _check_tellable(row.place, trials[number], measurement)
-        results[number] = measurement
-    if num_open:
-        note(f"{num_open} rows have no result and were left alone")
-    return place.backend.tell_all(record.id, list(results.items()), worker=who) if results else []
-
-
-def _check_tellable(place: str, trial: Trial, measurement: Measurement) -> None:
-    """What a store would refuse, by the rule that stores apply, with the row that is to blame."""
+def _trial_number(text: str) -> int | None:
     try:
-        if not lifecycle.is_repeated(trial, measurement):
-            lifecycle.told(trial, measurement, worker=None, now=datetime.now(UTC), event=0)
-    except InvalidState as error:
-        raise type(error)(f"{place}: {error}") from None
+        return int(text)
+    except ValueError:
+        return None
+
+
+def _tell_sheet(study: Study, file: Path, worker: str | None, as_json: bool) -> None:
+    outcome = study.tell_sheet(file, worker=worker)
+    if outcome.pending:
+        note(f"{len(outcome.pending)} rows have no result and were left alone")
+    if outcome.repeated:
+        note(f"{len(outcome.repeated)} rows were told before and were left alone")
+    if outcome.unread:
+        note(f"columns that were not read: {', '.join(map(printable, outcome.unread))}")
+    if as_json:
+        found = sorted([*outcome.told, *outcome.repeated], key=lambda trial: trial.number)
+        print_json([trial.to_dict() for trial in found])
+    else:
+        _print_told(outcome.told)
 
 
 def _print_told(told: Sequence[Trial]) -> None:

@@ -1,11 +1,12 @@
 """The command that serves a store: serve."""
 
+import contextlib
 import enum
 import importlib
 import ssl
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,10 +15,15 @@ from photinus.cli.output import print_facts, print_json
 from photinus.cli.secrets import remember_password
 from photinus.cli.token import state_of
 from photinus.errors import ArgumentError, AuthenticationError, MissingDependency
+from photinus.integrations.packages import GRPC, PROTOBUF
 from photinus.storage.address import hide_password
+
+if TYPE_CHECKING:
+    from photinus.service.settings import Settings
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client")
 TLS_PASSWORD_VARIABLE = "PHOTINUS_TLS_KEY_PASSWORD"
+NEAR = "127.0.0.1"
 NEAR_PROXIES = "127.0.0.1,::1"
 
 
@@ -65,6 +71,16 @@ def serve(
         str | None, typer.Option(envvar=TLS_PASSWORD_VARIABLE, hidden=True, show_envvar=False)
     ] = None,
     device: Annotated[Device | None, typer.Option(help="Where suggestions are computed.")] = None,
+    grpc_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Answer google-vizier clients here, too; 0 takes a free one."),
+    ] = None,
+    grpc_insecure: Annotated[
+        bool,
+        typer.Option(
+            "--grpc-insecure", help="Open that port on --host: whoever reaches it may do everything."
+        ),
+    ] = False,
     trusted_proxies: Annotated[
         str,
         typer.Option(
@@ -80,7 +96,7 @@ def serve(
     Further settings are variables PHOTINUS_...; see the page "Run a server" of the documentation.
     """
     _check_extra()
-    from photinus.cli.serving import is_loopback, listen, run, url_of
+    from photinus.cli.serving import holding_port, is_loopback, listen, run, url_of
     from photinus.service.settings import MEMORY, Settings
 
     address = storage or DEFAULT_STORAGE
@@ -90,29 +106,52 @@ def serve(
     if device is not None:
         changes["device"] = device.value
     settings = Settings.from_environment().model_copy(update=changes)
+    if grpc_port is not None or grpc_insecure:
+        _check_grpc(grpc_port)
     if address == MEMORY:
         _check_memory(workers, are_demanded)
     else:
         _check_store(address, host, are_demanded)
     _check_tls(tls_cert, tls_key, tls_key_password)
 
-    listener = listen(host, port)
-    url = url_of(listener, host, is_tls=tls_cert is not None)
-    shown = hide_password(address)
-    if as_json:
-        print_json({"url": url, "storage": shown, "tokens_required": are_demanded, "workers": workers})
-    else:
-        who = "demanded" if are_demanded else "none: whoever is on this machine may do everything"
-        facts = {"address": url, "store": shown, "tokens": who}
-        print_facts(facts | ({"workers": str(workers)} if workers > 1 else {}))
-    run(
-        settings,
-        listener,
-        workers=workers,
-        trusted_proxies=trusted_proxies,
-        log_level=log_level.value,
-        tls=(tls_cert, tls_key, tls_key_password),
+    with contextlib.ExitStack() as ports:
+        listener = ports.enter_context(listen(host, port))
+        if grpc_port is not None:
+            is_open = grpc_insecure or settings.grpc_insecure
+            grpc_host = host if is_open or is_loopback(host) else NEAR
+            grpc_address = ports.enter_context(holding_port(grpc_host, grpc_port))
+            settings = settings.model_copy(update={"grpc_address": grpc_address, "grpc_insecure": is_open})
+        url = url_of(listener, host, is_tls=tls_cert is not None)
+        (_print_json if as_json else _print_lines)(settings, url, workers)
+        run(
+            settings,
+            listener,
+            workers=workers,
+            trusted_proxies=trusted_proxies,
+            log_level=log_level.value,
+            tls=(tls_cert, tls_key, tls_key_password),
+        )
+
+
+def _print_json(settings: "Settings", url: str, workers: int) -> None:
+    print_json(
+        {
+            "url": url,
+            "storage": hide_password(settings.storage),
+            "tokens_required": settings.tokens_required,
+            "workers": workers,
+            "grpc_address": settings.grpc_address,
+        }
     )
+
+
+def _print_lines(settings: "Settings", url: str, workers: int) -> None:
+    who = "demanded" if settings.tokens_required else "none: whoever is on this machine may do everything"
+    facts = {"address": url, "store": hide_password(settings.storage), "tokens": who}
+    if settings.grpc_address is not None:
+        reached_by = "whoever reaches it" if settings.grpc_insecure else "whoever is on this machine"
+        facts["google-vizier"] = f"{settings.grpc_address}, without tokens: {reached_by} may do everything"
+    print_facts(facts | ({"workers": str(workers)} if workers > 1 else {}))
 
 
 def _check_extra() -> None:
@@ -123,6 +162,14 @@ def _check_extra() -> None:
             raise MissingDependency(
                 f'`photinus serve` needs {package}, which is not installed: pip install "photinus[server]"'
             ) from None
+
+
+def _check_grpc(port: int | None) -> None:
+    if port is None:
+        raise ArgumentError("--grpc-insecure needs --grpc-port: it is about that port alone")
+    with GRPC, PROTOBUF:
+        importlib.import_module("grpc")
+        importlib.import_module("google.protobuf")
 
 
 def _check_memory(workers: int, are_demanded: bool) -> None:

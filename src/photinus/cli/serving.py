@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -37,20 +38,32 @@ def is_loopback(host: str) -> bool:
     return all(ipaddress.ip_address(address).is_loopback for _, address in _resolve(host, 0))
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, *, choices: str = "--port or --host") -> socket.socket:
     """A listening socket: whoever connects from now on waits until the server is up."""
     [(family, _), *_] = _resolve(host, port)
     try:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise ArgumentError(
-            f"cannot listen on {host!r}, port {port} ({error.strerror or error}): choose another --port or --host"
+            f"cannot listen on {host!r}, port {port} ({error.strerror or error}): choose another {choices}"
         ) from error
     # asyncio sets this only on sockets that name their protocol, which these do not. Without it every answer waits some
     # 40 ms for the client to acknowledge its head. Connections inherit it.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     listener.set_inheritable(True)
     return listener
+
+
+@contextlib.contextmanager
+def holding_port(host: str, port: int) -> Iterator[str]:
+    """The address of a port that nobody listens on, kept for the server processes that will share it."""
+    with listen(host, port, choices="--grpc-port or --host") as free:
+        family, address = free.family, free.getsockname()
+    with socket.socket(family) as held:
+        if hasattr(socket, "SO_REUSEPORT"):
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            held.bind(address)
+        yield f"[{address[0]}]:{address[1]}" if ":" in address[0] else f"{address[0]}:{address[1]}"
 
 
 def url_of(listener: socket.socket, host: str, *, is_tls: bool) -> str:

@@ -19,10 +19,11 @@ from photinus.cli.options import (
     output_file,
 )
 from photinus.cli.output import note, print_json, print_line, printable
+from photinus.cli.secrets import remember_password
 from photinus.errors import ArgumentError, DuplicateStudy
 from photinus.exchange import read_study, record_to_dict, study_to_dict, to_csv, write_parquet
 from photinus.record import NewTrial, StudyRecord
-from photinus.sheets import read_rows
+from photinus.sheets import read_measured
 from photinus.texts import plain_json
 from photinus.trial import Trial
 
@@ -33,6 +34,14 @@ class ExportFormat(enum.StrEnum):
     CSV = "csv"
     JSON = "json"
     PARQUET = "parquet"
+
+
+class PrunedTrials(enum.StrEnum):
+    """What a trial that Optuna pruned becomes."""
+
+    FAILED = "failed"
+    LAST_VALUE = "last_value"
+    INFEASIBLE = "infeasible"
 
 
 def export(
@@ -80,10 +89,27 @@ def export(
 
 
 def import_file(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .json of `export`, or a .csv.")],
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE|NAME]", help="A .json of `export`, or a .csv; with --optuna the new study's name."
+        ),
+    ] = None,
     study_name: Annotated[
         str | None,
         typer.Option("--study", metavar="NAME", help="JSON: a new name; CSV: the study to add the rows to."),
+    ] = None,
+    optuna: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Take a study over from this Optuna storage, sqlite:///optuna.db."
+        ),
+    ] = None,
+    optuna_study: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which one of that storage, if it has several.")
+    ] = None,
+    pruned: Annotated[
+        PrunedTrials | None, typer.Option(help="What trials that Optuna pruned count as; failed.")
     ] = None,
     storage: StorageOption = None,
     url: UrlOption = None,
@@ -98,8 +124,28 @@ def import_file(
     states; only trials that were running come back as handed back, and are the
     next to be given out. A CSV file adds its measured rows to an existing study:
     a column for every parameter and objective; in place of values, a column
-    infeasible or failed may say why there are none.
+    infeasible or failed may say why there are none. From an Optuna storage comes
+    a copy of a study, under its old name or a new one; the storage stays as it
+    is.
     """
+    if optuna is not None:
+        if study_name is not None:
+            raise ArgumentError(
+                "with --optuna the new study's name stands alone, `import --optuna ADDRESS NAME`: leave --study out"
+            )
+        content = _read_optuna(optuna, optuna_study, source, pruned or PrunedTrials.FAILED)
+        place = open_place(storage, url, project, may_create=True, is_quiet=as_json)
+        _import_study(content, project, place, as_json, remedy=f"import --optuna {optuna} NAME")
+        return
+    if optuna_study is not None or pruned is not None:
+        raise ArgumentError(
+            "--optuna-study and --pruned are about an Optuna storage: name it by --optuna ADDRESS"
+        )
+    if source is None:
+        raise ArgumentError(
+            "a file must be named, or an Optuna storage: `import FILE` or `import --optuna ADDRESS [NAME]`"
+        )
+    file = Path(source)
     if file.suffix.lower() == ".csv":
         if study_name is None:
             raise ArgumentError(
@@ -108,30 +154,44 @@ def import_file(
         place = open_place(storage, url, project)
         _import_rows(file, place, place.find_study(study_name), as_json)
     elif file.suffix.lower() == ".json":
-        content = read_study(file)  # before a store is made
+        record, trials = read_study(file)  # before a store is made
         place = open_place(storage, url, project, may_create=True, is_quiet=as_json)
-        _import_study(file, content, study_name, project, place, as_json)
+        content = replace(record, name=study_name or record.name), trials
+        _import_study(content, project, place, as_json, remedy=f"import {file} --study NAME")
     else:
         raise ArgumentError(f"a file to import must end in .json or .csv, got {str(file)!r}")
 
 
+def _read_optuna(
+    address: str, study_name: str | None, name: str | None, pruned: PrunedTrials
+) -> tuple[StudyRecord, list[Trial]]:
+    remember_password(address)
+    from photinus.integrations.optuna_import import read_optuna_study
+
+    try:
+        return read_optuna_study(address, study_name, name=name, pruned=pruned.value)
+    except ArgumentError as error:
+        words = str(error).replace("`study_name`", "--optuna-study").replace("`source`", "--optuna")
+        raise ArgumentError(words) from None
+
+
 def _import_study(
-    file: Path,
     content: tuple[StudyRecord, list[Trial]],
-    name: str | None,
     project: str | None,
     place: Place,
     as_json: bool,
+    *,
+    remedy: str,
 ) -> None:
     record, trials = content
     is_moved = project is not None or place.is_bound
-    record = replace(record, name=name or record.name, project=place.project if is_moved else record.project)
+    record = replace(record, project=place.project if is_moved else record.project)
     try:
         stored = place.backend.restore_study(record, trials)
     except DuplicateStudy:
         raise DuplicateStudy(
-            f"there is a study {record.name!r} in project {record.project!r}: give the one in {file} another name "
-            "by --study NAME"
+            f"there is a study {record.name!r} in project {record.project!r}: give this one another name by "
+            f"`{remedy}`"
         ) from None
     if as_json:
         print_json(record_to_dict(stored) | {"num_trials": len(trials)})
@@ -140,7 +200,7 @@ def _import_study(
 
 
 def _import_rows(file: Path, place: Place, record: StudyRecord, as_json: bool) -> None:
-    results = [(row.params(record.problem), row.measurement(record.problem)) for row in read_rows(file)]
+    results = read_measured(file, record.problem)
     measured = [NewTrial(params, outcome) for params, outcome in results if outcome is not None]
     if len(measured) < len(results):
         note(f"{len(results) - len(measured)} rows have no result and were left out")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -26,6 +27,7 @@ from photinus.cli.output import (
 )
 from photinus.problem import Problem
 from photinus.progress import one_line
+from photinus.study import Study
 from photinus.texts import plain_json, value_to_text
 from photinus.trial import Trial, TrialState
 
@@ -40,6 +42,10 @@ def list_trials(
         typer.Option("--limit", "-n", min=1, help=f"The last so many; {DEFAULT_LIMIT} in a table."),
     ] = None,
     show_all: Annotated[bool, typer.Option("--all", help="Every one of them.")] = False,
+    sheet: Annotated[
+        Path | None,
+        typer.Option("--csv", metavar="FILE.CSV", help="Write them to this new file, as `ask --csv` does."),
+    ] = None,
     storage: StorageOption = None,
     url: UrlOption = None,
     project: ProjectOption = None,
@@ -48,11 +54,15 @@ def list_trials(
     """List the trials of a study."""
     place = open_place(storage, url, project)
     record = place.find_study(name)
-    if limit is None and not show_all and not as_json:
+    if limit is None and not show_all and not as_json and sheet is None:
         limit = DEFAULT_LIMIT
     trials, num_found = _last_trials(place.backend, record.id, state, limit)
+    if sheet is not None:
+        Study(place.backend, record).write_sheet(sheet, trials)
     if as_json:
         print_json([trial.to_dict() for trial in trials])
+    elif sheet is not None:
+        print_line(f"{len(trials)} trials written to {sheet}")
     elif not trials:
         print_line("no trials")
     else:

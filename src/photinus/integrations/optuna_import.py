@@ -16,13 +16,13 @@ from typing import Any, get_args
 from photinus.arguments import check_algorithm, check_name, check_seed
 from photinus.errors import ArgumentError, ParameterError
 from photinus.integrations.optuna_source import open_study, read_objectives, read_parameters
-from photinus.integrations.optuna_space import middle, read_value
-from photinus.integrations.optuna_trials import Pruned, read_outcome
+from photinus.integrations.optuna_space import read_value
+from photinus.integrations.optuna_trials import Pruned, known_params, read_outcome
 from photinus.integrations.packages import OPTUNA
 from photinus.local import open_backend
 from photinus.problem import Problem
 from photinus.record import DEFAULT_PROJECT, StudyRecord, StudyState
-from photinus.space import Parameter, Value
+from photinus.space import Parameter, Value, middle
 from photinus.storage import StorageLike
 from photinus.study import Study
 from photinus.trial import Report, Trial, TrialState, storable_text
@@ -55,7 +55,8 @@ def import_optuna_study(
 
     Values, states, intermediate values, times and user attributes come along, the latter as metadata. Violated
     constraints and infinite values make a trial infeasible. Trials that were running or waiting are handed out first.
-    Trials whose parameters are not known are left out: ones that failed at once, and unfinished ones that lack some.
+    Trials whose parameters are not known are left out: ones that failed at once, and unfinished ones that lack some. So
+    are ones that were enqueued outside of their ranges, which Optuna runs nevertheless.
 
     Args:
         source: an Optuna study, an Optuna storage, or the address of one.
@@ -70,6 +71,34 @@ def import_optuna_study(
         absent: values, by parameter, for finished trials that did not have it; the middle of its range, or its first
             choice, if left out.
     """
+    record, trials = read_optuna_study(
+        source,
+        study_name,
+        name=name,
+        project=project,
+        objectives=objectives,
+        algorithm=algorithm,
+        seed=seed,
+        pruned=pruned,
+        absent=absent,
+    )
+    backend = open_backend(into)
+    return Study(backend, backend.restore_study(record, trials))
+
+
+def read_optuna_study(
+    source: "str | BaseStorage | optuna.Study",
+    study_name: str | None = None,
+    *,
+    name: str | None = None,
+    project: str = DEFAULT_PROJECT,
+    objectives: Sequence[str] | None = None,
+    algorithm: str = "default",
+    seed: int | None = None,
+    pruned: Pruned = "failed",
+    absent: Mapping[str, Any] | None = None,
+) -> tuple[StudyRecord, list[Trial]]:
+    """What `import_optuna_study` stores, ready for `Backend.restore_study` of any back end."""
     check_algorithm(algorithm)
     if pruned not in get_args(Pruned):
         raise ArgumentError(f"`pruned` must be one of {', '.join(get_args(Pruned))}, got {pruned!r}")
@@ -94,10 +123,8 @@ def import_optuna_study(
         ),
         metadata={**_notes(study.user_attrs), STUDY_KEY: storable_text(study.study_name)},
     )
-    backend = open_backend(into)
-    stored = backend.restore_study(record, _in_order(imported))
     _log(study.study_name, len(trials), imported)
-    return Study(backend, stored)
+    return record, _in_order(imported)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +136,15 @@ class _Reader:
     absent: Mapping[str, Value]
 
     def read(self, trial: FrozenTrial) -> Trial | None:
-        """The trial without its place among the others; None if its point is not known."""
+        """The trial without its place among the others; None if its point is not known, or not in the space."""
         outcome = read_outcome(trial, self.problem.metric_names, self.pruned)
-        known: dict[str, Any] = dict(trial.params)
-        if trial.state == OptunaState.WAITING:
-            known |= trial.system_attrs.get("fixed_params", {})
+        known = known_params(trial)
         missing = [name for name in self.problem.space if name not in known]
         if missing and (outcome is None or not known):
+            return None
+        try:
+            params = self._params(known)
+        except ParameterError:  # Optuna runs what was enqueued, whatever it is
             return None
         started_at, completed_at = _utc(trial.datetime_start), _utc(trial.datetime_complete)
         state = TrialState.EXPIRED if trial.state == OptunaState.RUNNING else TrialState.QUEUED
@@ -124,7 +153,7 @@ class _Reader:
             notes[FILLED_KEY] = storable_text(json.dumps(missing, ensure_ascii=False))
         return Trial(
             number=trial.number,
-            params=self._params(trial, known),
+            params=params,
             state=state if outcome is None else outcome.state,
             values=None if outcome is None else outcome.values,
             message=None if outcome is None else outcome.message,
@@ -136,15 +165,13 @@ class _Reader:
             metadata=notes,
         )
 
-    def _params(self, trial: FrozenTrial, known: Mapping[str, Any]) -> dict[str, Value]:
-        params = {
-            name: read_value(parameter, known[name]) if name in known else self.absent[name]
-            for name, parameter in self.problem.space.parameters.items()
-        }
-        try:
-            return self.problem.space.validate(params)
-        except ParameterError as error:
-            raise ParameterError(f"trial {trial.number} of the Optuna study: {error}") from None
+    def _params(self, known: Mapping[str, Any]) -> dict[str, Value]:
+        return self.problem.space.validate(
+            {
+                name: read_value(parameter, known[name]) if name in known else self.absent[name]
+                for name, parameter in self.problem.space.parameters.items()
+            }
+        )
 
     def _reports(self, trial: FrozenTrial, at: datetime | None) -> tuple[Report, ...]:
         name = self.problem.metric_names[0]
@@ -208,7 +235,7 @@ def _utc(time: datetime | None) -> datetime | None:
 def _log(study_name: str, num_trials: int, imported: Sequence[Trial]) -> None:
     if num_left_out := num_trials - len(imported):
         logger.warning(
-            "%d of %d trials of the Optuna study %r were left out: their parameters are not all known",
+            "%d of %d trials of the Optuna study %r were left out: their parameters are not all known, or not in range",
             num_left_out,
             num_trials,
             study_name,

@@ -21,11 +21,11 @@ import numpy as np
 from photinus.arguments import check_algorithm, check_seed
 from photinus.engine import designers
 from photinus.errors import ArgumentError, SpaceError, SuggestionError
-from photinus.integrations.optuna_space import Axis, middle
-from photinus.integrations.optuna_trials import History, Note, Pruned, metric_names
+from photinus.integrations.optuna_space import Axis
+from photinus.integrations.optuna_trials import FIXED_KEY, History, Note, Pruned, metric_names
 from photinus.integrations.packages import OPTUNA
 from photinus.problem import Goal, Metric, Problem
-from photinus.space import Categorical, SearchSpace
+from photinus.space import Categorical, SearchSpace, middle
 from photinus.trial import Suggestion
 
 with OPTUNA:
@@ -103,7 +103,7 @@ class PhotinusSampler(BaseSampler):
         """What all completed trials had in common, less what cannot vary or cannot be modelled."""
         completed = study.get_trials(deepcopy=False, states=(OptunaState.COMPLETE,))
         common = intersection_search_space(completed)
-        return {name: d for name, d in common.items() if not d.single() and _can_be_modelled(d)}
+        return {name: d for name, d in common.items() if not d.single() and _can_be_modelled(name, d)}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -121,7 +121,9 @@ class PhotinusSampler(BaseSampler):
             )
             internal: dict[str, float] = {}
             reason = None
-            if axes:
+            if (
+                not axes.keys() <= trial.system_attrs.get(FIXED_KEY, {}).keys()
+            ):  # something is left to suggest
                 suggestion = self._suggest(_problem(axes, study.directions), history, trial.number)
                 internal = {name: axis.decode(suggestion.params[name]) for name, axis in axes.items()}
                 reason = history.explain(suggestion.reason)
@@ -137,7 +139,7 @@ class PhotinusSampler(BaseSampler):
             return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
         entropy = [self._seed, trial.number, zlib.crc32(param_name.encode())]
         seed = int(np.random.SeedSequence(entropy).generate_state(1)[0])
-        if not _can_be_modelled(param_distribution):
+        if not _can_be_modelled(param_name, param_distribution):
             return RandomSampler(seed).sample_independent(study, trial, param_name, param_distribution)
         axis = Axis.of(param_distribution)
         is_first = trial.number == 0 and self._algorithm not in WITHOUT_MODEL
@@ -198,9 +200,9 @@ def _problem(
     return Problem(SearchSpace({name: axis.parameter for name, axis in axes.items()}), metrics)
 
 
-def _can_be_modelled(distribution: BaseDistribution) -> bool:
+def _can_be_modelled(name: str, distribution: BaseDistribution) -> bool:
     try:
-        Axis.of(distribution)
+        _problem({name: Axis.of(distribution)})
     except SpaceError:
         return False
     return True

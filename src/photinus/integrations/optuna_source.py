@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError as AddressError
 from sqlalchemy.exc import SQLAlchemyError
 
-from photinus.errors import ArgumentError, StorageError, UnknownStudy
+from photinus.errors import ArgumentError, PhotinusError, StorageError, UnknownStudy
 from photinus.integrations.optuna_space import merge
 from photinus.integrations.optuna_trials import metric_names
 from photinus.integrations.packages import OPTUNA
@@ -33,8 +33,7 @@ def open_study(source: str | BaseStorage | optuna.Study, study_name: str | None)
             )
         return source
     if isinstance(source, str):
-        _check_address(source)
-        source = optuna.storages.get_storage(source)
+        source = _open_storage(source)
     elif not isinstance(source, BaseStorage):
         raise ArgumentError(f"`source` must be an Optuna study, storage or address, got {source!r}")
     names = optuna.get_all_study_names(source)
@@ -46,8 +45,7 @@ def open_study(source: str | BaseStorage | optuna.Study, study_name: str | None)
     return optuna.load_study(study_name=names[0] if study_name is None else study_name, storage=source)
 
 
-def _check_address(address: str) -> None:
-    """Refuse a database that is not Optuna's: it would make its tables there."""
+def _open_storage(address: str) -> BaseStorage:
     try:
         url = sa.make_url(address)
     except AddressError:
@@ -55,18 +53,26 @@ def _check_address(address: str) -> None:
             f"`source` must be an address such as sqlite:///optuna.db, got {address!r}"
         ) from None
     shown = url.render_as_string(hide_password=True)
-    if url.get_backend_name() not in RELATIONAL:
-        return  # whatever else Optuna knows; it will say so if it does not
+    try:
+        if url.get_backend_name() in RELATIONAL:  # whatever else Optuna knows; it will say so if it does not
+            _check_database(url, shown)
+        return optuna.storages.get_storage(address)
+    except PhotinusError:
+        raise
+    except (SQLAlchemyError, ImportError, RuntimeError, ValueError) as error:
+        # RuntimeError is for the tables of another version of Optuna, and says what to do about it.
+        raise StorageError(f"the Optuna storage {shown} cannot be opened: {error}") from error
+
+
+def _check_database(url: sa.URL, shown: str) -> None:
+    """Refuse a database that is not Optuna's: it would make its tables there."""
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
         raise ArgumentError(
             f"`source` must be an Optuna storage that exists, but there is no file of {shown}"
         )
-    try:
-        engine = sa.create_engine(url, poolclass=sa.NullPool)
-        is_optuna = sa.inspect(engine).has_table(OPTUNA_TABLE)
-        engine.dispose()
-    except (SQLAlchemyError, ImportError) as error:
-        raise StorageError(f"the Optuna storage {shown} cannot be opened: {error}") from error
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    is_optuna = sa.inspect(engine).has_table(OPTUNA_TABLE)
+    engine.dispose()
     if not is_optuna:
         raise ArgumentError(f"`source` must be an Optuna storage, but {shown} is something else")
 

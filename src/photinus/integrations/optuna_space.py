@@ -109,25 +109,12 @@ def read_value(parameter: Parameter, value: Any) -> Value:
     match parameter:
         case Categorical():
             return _label(value)
-        case Discrete(values=values):
+        case Discrete(values=values) if isinstance(value, int | float):
             nearest = min(values, key=lambda member: abs(member - value))
             step = values[1] - values[0] if len(values) > 1 else 1.0
             # What is no member is left for validation to complain about.
             return nearest if abs(nearest - value) <= NEARLY * step else value
     return value
-
-
-def middle(parameter: Parameter) -> Value:
-    """The middle on the parameter's scale; of choices without order, the first."""
-    match parameter:
-        case Float(low=low, high=high, scale=scale):
-            return math.sqrt(low) * math.sqrt(high) if scale == "log" else low + 0.5 * (high - low)
-        case Int(low=low, high=high, scale=scale):
-            return round(math.sqrt(low * high)) if scale == "log" else (low + high) // 2
-        case Discrete(values=values):
-            return values[len(values) // 2]
-        case Categorical(values=values):
-            return values[0]
 
 
 def _merge_choices(distributions: Sequence[Any]) -> Categorical:

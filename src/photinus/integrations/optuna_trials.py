@@ -26,6 +26,7 @@ with OPTUNA:
 Pruned = Literal["last_value", "infeasible", "failed"]  # what a pruned trial counts as
 
 NOTE_KEY = "photinus"
+FIXED_KEY = "fixed_params"  # where Optuna keeps the point of an enqueued trial
 NOTE_PIECE = 2000  # characters; Optuna's relational store takes no more than 2045 in one attribute
 RESULTS = (TrialState.COMPLETED, TrialState.INFEASIBLE)
 
@@ -119,6 +120,13 @@ def metric_names(num_objectives: int) -> list[str]:
     )
 
 
+def known_params(trial: FrozenTrial) -> dict[str, Any]:
+    """The trial's point as far as it is known; of an enqueued one, also what its program has not asked for yet."""
+    if trial.state.is_finished():
+        return dict(trial.params)
+    return {**trial.system_attrs.get(FIXED_KEY, {}), **trial.params}
+
+
 def read_outcome(trial: FrozenTrial, names: Sequence[str], pruned: Pruned) -> Measurement | None:
     """The outcome of a finished trial, None for any other.
 
@@ -157,19 +165,20 @@ def _pruned_outcome(trial: FrozenTrial, names: Sequence[str], pruned: Pruned) ->
 
 def _params(trial: FrozenTrial, note: Note | None, axes: Mapping[str, Axis]) -> dict[str, Value] | None:
     """The trial's place on the axes; None where one is missing, or was another one then."""
+    known = known_params(trial)
     params: dict[str, Value] = {}
     for name, axis in axes.items():
-        if name in trial.params:
-            if trial.distributions[name] != axis.distribution:
-                return None
-            internal = axis.distribution.to_internal_repr(trial.params[name])
-        elif note is not None and name in note.params:  # suggested, and not asked for yet
-            internal = note.params[name]
-        else:
-            return None
         try:
+            if name in known:
+                if trial.distributions.get(name, axis.distribution) != axis.distribution:
+                    return None
+                internal = axis.distribution.to_internal_repr(known[name])
+            elif note is not None and name in note.params:  # suggested, and not asked for yet
+                internal = note.params[name]
+            else:
+                return None
             params[name] = axis.parameter.validate(axis.encode(internal))
-        except ParameterError:
+        except (ParameterError, ValueError):  # an enqueued value may be anything
             return None
     return params
 

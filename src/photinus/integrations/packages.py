@@ -48,3 +48,6 @@ def _release(version: str) -> tuple[int, ...]:
 OPTUNA = Requires("optuna", "4.2", extra="optuna")
 SKLEARN = Requires("scikit-learn", "1.5", extra="sklearn")
 RAY = Requires("ray", "2.50", extra="ray")
+GRPC = Requires("grpcio", "1.70", extra="vizier")
+PROTOBUF = Requires("protobuf", "5.29", extra="vizier")
+MCP = Requires("mcp", "2.1", extra="mcp")  # before, agents were shown the text of unexpected errors

@@ -12,14 +12,15 @@ from typing import Any
 
 import cloudpickle
 
-from photinus.errors import AlreadyTold, ArgumentError
+from photinus.errors import AlreadyTold, ArgumentError, ParameterError
 from photinus.exchange import study_from_dict, study_to_dict
 from photinus.integrations.packages import RAY
-from photinus.integrations.ray_space import RaySpace, has_domains
+from photinus.integrations.ray_space import RaySpace, has_domains, nested
 from photinus.local import create_study, open_backend
 from photinus.reporting import BoundTrial
 from photinus.storage import MemoryStorage
 from photinus.study import Study
+from photinus.trial import TrialState
 
 with RAY:
     from ray.air.constants import TRAINING_ITERATION
@@ -27,6 +28,7 @@ with RAY:
     from ray.tune.search import Searcher
 
 GOALS = {"min": "minimize", "max": "maximize"}
+RAY_ID = "ray_trial_id"  # in the metadata of trials that were not asked for
 
 logger = logging.getLogger("photinus")
 
@@ -35,7 +37,8 @@ class PhotinusSearch(Searcher):
     """A `Searcher` for `tune.Tuner`.
 
     Trials that run are pending for the algorithm. A trial that a scheduler such as ASHA stops counts with its last
-    result; one with an error is failed; one whose result is not finite is infeasible.
+    result; one with an error is failed; one whose result is not finite is infeasible. If Ray runs a failed trial again
+    (`Tuner.restore(..., restart_errored=True)`) and says what came of it, that is recorded as another trial.
 
     Args:
         space: domains of Ray Tune's, nested as you like; left out, it is the Tuner's `param_space`.
@@ -108,20 +111,16 @@ class PhotinusSearch(Searcher):
         self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
     ) -> None:
         """Take the outcome of a trial."""
+        self.on_trial_result(trial_id, result or {})  # Ray gives the last one only here
         trial = self._live.pop(trial_id, None)
         if trial is None:
+            self._learn_late(trial_id, result, error)
             return
-        values = self._values(result)
+        if result is None and not error:  # Ray stopped it while it was paused
+            reports = self.study.trials[trial.number].reports
+            result = reports[-1].values if reports else None
         try:
-            if error:
-                self.study.tell(trial, failed="the Ray trial ended with an error")
-            elif values is None:
-                self.study.tell(trial, failed=f"the Ray trial reported no {', '.join(self._goals())}")
-            elif all(map(math.isfinite, values.values())):
-                self.study.tell(trial, values)
-            else:
-                shown = ", ".join(f"{name}={value}" for name, value in values.items())
-                self.study.tell(trial, infeasible=f"the Ray trial reported {shown}")
+            self.study.tell(trial, **self._outcome(result, error))
         except AlreadyTold:
             logger.info("trial %d was told otherwise before", trial.number)
 
@@ -202,6 +201,34 @@ class PhotinusSearch(Searcher):
         )
         study.add_trials([{"params": self._space.to_params(point)} for point in self._points])
         return study
+
+    def _learn_late(self, trial_id: str, result: Mapping[str, Any] | None, error: bool) -> None:
+        """Of a trial that was failed before Ray ran it again, or that began after the search was last saved."""
+        if error or self._study is None or self._values(result) is None:
+            return
+        known = [
+            trial for trial in self.study.trials if trial_id in (trial.worker, trial.metadata.get(RAY_ID))
+        ]
+        if any(trial.state != TrialState.FAILED for trial in known):
+            return
+        assert self._space is not None and result is not None
+        try:
+            params = known[0].params if known else self._space.to_params(nested(result).get("config", {}))
+            self.study.add_trial(params, **self._outcome(result, error), metadata={RAY_ID: trial_id})
+        except ParameterError as problem:
+            logger.info("nothing is learned from Ray's trial %s: %s", trial_id, problem)
+
+    def _outcome(self, result: Mapping[str, Any] | None, error: bool) -> dict[str, Any]:
+        """What a result of Ray's means, as `tell` wants it."""
+        values = self._values(result)
+        if error:
+            return {"failed": "the Ray trial ended with an error"}
+        if values is None:
+            return {"failed": f"the Ray trial reported no {', '.join(self._goals())}"}
+        if all(map(math.isfinite, values.values())):
+            return {"values": values}
+        shown = ", ".join(f"{name}={value}" for name, value in values.items())
+        return {"infeasible": f"the Ray trial reported {shown}"}
 
     def _goals(self) -> dict[str, str]:
         metric, mode = self._metric, self._mode

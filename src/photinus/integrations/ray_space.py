@@ -96,6 +96,21 @@ def has_domains(node: Any) -> bool:
     return any(map(has_domains, children))
 
 
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Ray's results have paths for keys; this puts the dicts back."""
+    tree: dict[str, Any] = {}
+    for name, value in flat.items():
+        *folders, last = name.split(SEPARATOR)
+        node = tree
+        for folder in folders:
+            node = node.setdefault(folder, {})
+            if not isinstance(node, dict):  # a key with a separator of its own
+                break
+        else:
+            node[last] = value
+    return tree
+
+
 def _is_domain(node: Any) -> bool:
     return isinstance(node, sample.Domain) or (isinstance(node, Mapping) and set(node) == {GRID})
 

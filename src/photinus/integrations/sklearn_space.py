@@ -117,9 +117,9 @@ def _dimension(content: Any) -> Dimension:
         return Dimension(content, _itself)
     if hasattr(content, "categories"):  # scikit-optimize's Categorical
         return _choices(content.categories)
-    if hasattr(content, "low") and hasattr(content, "high"):  # its Real and Integer
+    if all(hasattr(content, name) for name in ("low", "high", "prior")):  # its Real and Integer
         is_whole = "int" in type(content).__name__.lower()
-        return _range(content.low, content.high, getattr(content, "prior", "uniform"), is_whole)
+        return _range(content.low, content.high, content.prior, is_whole)
     if hasattr(content, "rvs"):
         return _distribution(content)
     if _is_range(content):
@@ -196,10 +196,17 @@ def _distribution(content: Any) -> Dimension:
         return Dimension(Int(low, high), _itself)
     if name in ("loguniform", "reciprocal") and _is_exact_log(frozen):
         return Dimension(Float(low, high, "log"), _itself)
-    if not hasattr(frozen, "pmf"):
-        return Dimension(Float(TAIL, 1.0 - TAIL), lambda u: float(frozen.ppf(u)))
-    end = 1.0 - TAIL if math.isinf(high) else 1.0
-    return Dimension(Float(0.0, end), lambda u: int(max(frozen.ppf(u), low)))  # the quantile 0 is one too low
+    is_discrete = hasattr(frozen, "pmf")
+    start = 0.0 if is_discrete and math.isfinite(low) else TAIL
+    end = 1.0 if is_discrete and math.isfinite(high) else 1.0 - TAIL
+
+    def decode(u: float) -> float | int:
+        value = float(max(frozen.ppf(u), low))  # the quantile 0 of a discrete distribution is one too low
+        return int(value) if is_discrete and value.is_integer() else value
+
+    if not (math.isfinite(decode(start)) and math.isfinite(decode(end))):
+        raise SpaceError(f"a distribution must have finite quantiles, got {low=}, {high=} for {content!r}")
+    return Dimension(Float(start, end), decode)
 
 
 def _is_exact_log(frozen: Any) -> bool:

@@ -1,18 +1,11 @@
 """Why the latest points were chosen."""
 
+from photinus.reasons import expected, why
 from photinus.report.markup import Html, join, section, shown, table, tag
 from photinus.report.moment import Moment
 from photinus.trial import Trial
 
 NUM_LATEST = 5
-METHODS = {
-    "centre": "the centre of the space, to begin with",
-    "quasi_random": "a quasi-random point, to cover the space",
-    "random": "a random point",
-    "ucb": "the highest upper confidence bound",
-    "hypervolume_ucb": "the largest promise to extend the Pareto set",
-    "pure_exploration": "pure exploration: where least is known among what may be good",
-}
 
 
 def suggestions_table(moment: Moment) -> Html:
@@ -29,23 +22,14 @@ def suggestions_table(moment: Moment) -> Html:
 
 
 def _why(trial: Trial) -> Html:
-    reason = trial.reason or {}
-    method = str(reason.get("method", "unknown"))
-    parts = [METHODS.get(method, method)]
-    if "predicted" in reason:
-        parts[0] += " (to exploit)" if reason.get("intent") == "exploit" else " (to explore)"
-        radius = reason.get("trust_region", {}).get("radius")
-        near = reason.get("nearest", [])
-        parts += [f"at most {radius:.2g} of a range away from earlier trials"] if radius is not None else []
-        parts += [f"nearest trial {near[0]['number']} at {near[0]['distance']:.2g}"] if near else []
+    parts = why(trial.reason)
     return join([parts[0], *(tag("small", part) for part in parts[1:])], " ")
 
 
 def _expected(trial: Trial) -> Html:
     lines = [
-        f"{name}: {shown(q['q50'])} ({shown(q['q05'])} to {shown(q['q95'])})"
-        for name, q in (trial.reason or {}).get("predicted", {}).items()
-        if q.get("q50") is not None and q.get("q05") is not None and q.get("q95") is not None
+        f"{name}: {shown(median)} ({shown(low)} to {shown(high)})"
+        for name, (low, median, high) in expected(trial.reason).items()
     ]
     return join(tag("div", line) for line in lines) if lines else Html("–")
 

@@ -70,9 +70,14 @@ class NotReady(StorageError):
     status = 503
 
 
+def status_of(error: PhotinusError) -> int:
+    """The HTTP status that an error is."""
+    return getattr(error, "status", None) or STATUS.get(type(error), 500)
+
+
 def respond(error: PhotinusError, request_id: str) -> Response:
     """The answer that an error is."""
-    status = getattr(error, "status", None) or STATUS.get(type(error), 500)
+    status = status_of(error)
     headers: dict[str, str] = {}
     retry_after_s = getattr(error, "retry_after_s", None) or RETRY_AFTER_S.get(type(error))
     if retry_after_s is not None:

@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from starlette.responses import Response
 
@@ -28,6 +28,14 @@ Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
 
+class VizierPort(Protocol):
+    """What answers google-vizier clients, where there is such a thing."""
+
+    async def stop(self, grace: float | None) -> None:
+        """Answer nobody new, and end after so many seconds at the latest."""
+        ...
+
+
 class Server:
     """One server process. Made with the application, started and closed with its lifespan."""
 
@@ -42,6 +50,7 @@ class Server:
         self.metrics = Metrics(lambda: self.suggestions.stats() if self.is_running else {})
         key = settings.session_key
         self.sessions = Sessions(None if key is None else key.get_secret_value(), settings.session_s)
+        self._vizier: VizierPort | None = None
         self._threads = ThreadPoolExecutor(settings.store_threads, "photinus-store")
         self._records: dict[int, StudyRecord] = {}  # by id, which is never used again; the oldest comes first
 
@@ -63,12 +72,18 @@ class Server:
         )
         await self.suggestions.start()
         self.is_running = True
+        if settings.grpc_address is not None:
+            from photinus.service.vizier import listen
+
+            self._vizier = await listen(self)
 
     async def close(self) -> None:
         """Finish what is under way, or hand it back, and let go of the store."""
         if self.is_running:
             self.is_running = False
-            await self.suggestions.close(self.settings.grace_s)
+            grace_s = self.settings.grace_s
+            stopping = [] if self._vizier is None else [self._vizier.stop(grace_s)]
+            await asyncio.gather(self.suggestions.close(grace_s), *stopping)
         self._threads.shutdown(wait=True)
         close = getattr(getattr(self, "storage", None), "close", None)
         if close is not None:

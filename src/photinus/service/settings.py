@@ -25,6 +25,13 @@ class Settings(BaseModel):
     allowed_hosts: tuple[str, ...] = Field(
         (), description="names under which the server is reached; any if empty and tokens are required"
     )
+    grpc_address: str | None = Field(
+        None,
+        description="address and port where google-vizier clients are answered, such as `127.0.0.1:28080`",
+    )
+    grpc_insecure: bool = Field(
+        False, description="whether other machines may reach `grpc_address`, which asks nobody for a token"
+    )
     session_key: SecretStr | None = Field(
         None,
         description="mixed into the signatures of dashboard sessions, the same on all servers of a store: "

@@ -80,6 +80,12 @@ export const plainTable = (header, rows, label) =>
     ),
   );
 
+/** Notes by name, without those in which the server keeps what only google-vizier clients understand. */
+export const noteFacts = (notes) =>
+  Object.entries(notes)
+    .filter(([name]) => !name.startsWith(":vizier/"))
+    .map(([name, text]) => [theirs(name), theirs(text)]);
+
 export const heading = (text) => el("h1", {}, theirs(text));
 
 /** The way back. */

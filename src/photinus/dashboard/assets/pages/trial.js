@@ -14,6 +14,7 @@ import {
   emptyState,
   facts,
   loadingState,
+  noteFacts,
   paramFacts,
   plainTable,
   valueFacts,
@@ -207,7 +208,7 @@ const trialFacts = (trial) =>
     ["lease ends", trial.lease_expires_at && isRunning(trial) ? localTime(trial.lease_expires_at) : null],
     ["algorithm", trial.algorithm ?? "none: added by hand"],
     ["engine", trial.engine_version],
-    ...Object.entries(trial.metadata).map(([name, text]) => [theirs(name), theirs(text)]),
+    ...noteFacts(trial.metadata),
   ]);
 
 const ENDS = {

@@ -5,7 +5,7 @@ import { el, keepFocus, replace, theirs } from "/static/dom.js";
 import { choice } from "/static/forms.js";
 import { count, goalWords, localTime, number } from "/static/format.js";
 import { bestIn, completed, improvements, isMulti, thinned } from "/static/goals.js";
-import { card, emptyState, facts, paramFacts, plainTable, valueFacts } from "/static/parts.js";
+import { card, emptyState, facts, noteFacts, paramFacts, plainTable, valueFacts } from "/static/parts.js";
 import { navigate, trialPath } from "/static/routes.js";
 import { rangeText, scaleText } from "/static/space.js";
 import { trialTip } from "/static/tooltip.js";
@@ -156,7 +156,7 @@ const studyFacts = (record) => [
     ["created", localTime(record.created_at)],
     ["last change", localTime(record.last_change_at)],
     ["number on this server", String(record.id)],
-    ...Object.entries(record.metadata).map(([name, text]) => [theirs(name), theirs(text)]),
+    ...noteFacts(record.metadata),
   ]),
 ];
 

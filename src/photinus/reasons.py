@@ -1,0 +1,38 @@
+"""Why a point was chosen, in words; `Trial.reason` has it as data."""
+
+from collections.abc import Mapping
+from typing import Any
+
+METHODS = {
+    "centre": "the centre of the space, to begin with",
+    "quasi_random": "a quasi-random point, to cover the space",
+    "random": "a random point",
+    "ucb": "the highest upper confidence bound",
+    "hypervolume_ucb": "the largest promise to extend the Pareto set",
+    "pure_exploration": "pure exploration: where least is known among what may be good",
+}
+
+
+def why(reason: Mapping[str, Any] | None) -> list[str]:
+    """The rule that chose the point, then what else is known about the choice; empty without a reason."""
+    if not reason:
+        return []
+    method = str(reason.get("method", "unknown"))
+    parts = [METHODS.get(method, method)]
+    if "predicted" in reason:
+        parts[0] += " (to exploit)" if reason.get("intent") == "exploit" else " (to explore)"
+        radius = reason.get("trust_region", {}).get("radius")
+        near = reason.get("nearest", [])
+        parts += [f"at most {radius:.2g} of a range away from earlier trials"] if radius is not None else []
+        parts += [f"nearest trial {near[0]['number']} at {near[0]['distance']:.2g}"] if near else []
+    return parts
+
+
+def expected(reason: Mapping[str, Any] | None) -> dict[str, tuple[float, float, float]]:
+    """By objective, the 5, 50 and 95 % quantiles that the model expected; only those that are known."""
+    found: dict[str, tuple[float, float, float]] = {}
+    for name, quantiles in (reason or {}).get("predicted", {}).items():
+        low, median, high = (quantiles.get(q) for q in ("q05", "q50", "q95"))
+        if low is not None and median is not None and high is not None:
+            found[name] = low, median, high
+    return found
