@@ -150,9 +150,17 @@ def test_a_problem_and_a_space():
     problem = ph.Problem.define(SPACE, {"error": "minimize"})
     assert ["error", "minimize"] in Cells(problem._repr_html_()).rows
     assert "Search space: 3 parameters" in Cells(problem.space._repr_html_()).text
-    wide = ph.SearchSpace({f"x{i}": ph.Discrete(range(1000)) for i in range(40)})
+    wide = ph.SearchSpace({f"x{i}": ph.Discrete(range(1000)) for i in range(400)})
     shown = Cells(wide._repr_html_())
-    assert "30 more rows" in shown.text and len(shown.text) < 3000
+    assert "360 more rows" in shown.text and len(shown.text) < 8000
+
+
+def test_a_point_is_shown_whole():
+    study = ph.create_study({f"x{i}": ph.Float(0, 1) for i in range(30)}, algorithm="random")
+    [trial] = study.ask()
+    rows = Cells(trial._repr_html_()).rows
+    assert [row[0] for row in rows] == ["parameter", *trial.params]
+    assert [row[0] for row in Cells(study.problem.space._repr_html_()).rows] == ["parameter", *trial.params]
 
 
 def test_lists_of_trials_are_lists():

@@ -15,7 +15,8 @@ Item = TypeVar("Item")
 MAX_TEXT = 120  # characters of a line or a cell; longer ones are cut
 SHORT_CELL = 30  # characters that are kept on one line
 MAX_COLUMNS = 12
-MAX_ROWS = 10
+MAX_ROWS = 10  # of a list that may have thousands
+MAX_PARAMETERS = 40  # as rows: half a point is of little use
 ELLIPSIS = "…"
 
 PLAIN = "tex2jax_ignore mathjax_ignore"  # or notebooks would take $ for mathematics
@@ -51,9 +52,10 @@ class Table:
         row: Callable[[Item], Sequence[str]],
         numeric: Iterable[int] = (),
         title: str = "",
+        max_rows: int = MAX_ROWS,
     ) -> "Table":
         """A row for each item, or for the first and the last ones where there are many."""
-        shown = ends(items)
+        shown = ends(items, max_rows)
         rows = [row(item) for item in shown]
         return cls(header, rows, frozenset(numeric), len(items) - len(shown), title)
 
@@ -121,10 +123,10 @@ class Displayed:
         return self._card().to_markdown()
 
 
-def ends(items: Sequence[Item]) -> Sequence[Item]:
+def ends(items: Sequence[Item], most: int = MAX_ROWS) -> Sequence[Item]:
     """All items, or the first and the last ones where there are many."""
-    half = MAX_ROWS // 2
-    return items if len(items) <= MAX_ROWS else [*items[:half], *items[-half:]]
+    half = most // 2
+    return items if len(items) <= most else [*items[:half], *items[-half:]]
 
 
 def short_text(value: object) -> str:

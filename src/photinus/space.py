@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, cast, get_args
 
-from photinus.display import Card, Displayed, Table, short_text
+from photinus.display import MAX_PARAMETERS, Card, Displayed, Table, short_text
 from photinus.errors import ParameterError, SpaceError, UnsupportedError
 
 Scale = Literal["linear", "log", "reverse_log"]
@@ -247,7 +247,8 @@ class SearchSpace(Displayed):
             parameter = self.parameters[name]
             return [name, parameter.type_name, _extent(parameter), getattr(parameter, "scale", "")]
 
-        table = Table.of(["parameter", "type", "values", "scale"], list(self), row)
+        header = ["parameter", "type", "values", "scale"]
+        table = Table.of(header, list(self), row, max_rows=MAX_PARAMETERS)
         return Card(f"Search space: {len(self)} parameter{'' if len(self) == 1 else 's'}", tables=[table])
 
     def to_dict(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from photinus.display import Card, Displayed, Table, ends, short_text
+from photinus.display import MAX_PARAMETERS, Card, Displayed, Table, ends, short_text
 from photinus.reasons import expected, why
 from photinus.space import Value
 
@@ -154,7 +154,12 @@ class Trial(Displayed):
         took = "" if self.duration_s is None else f"took {self.duration_s:.3g} s"
         lines += [", ".join(filter(None, [took, f"by {self.worker}" if self.worker else ""]))]
         tables = [
-            Table.of([what, "value"], list(content.items()), lambda pair: [pair[0], short_text(pair[1])])
+            Table.of(
+                [what, "value"],
+                list(content.items()),
+                lambda pair: [pair[0], short_text(pair[1])],
+                max_rows=MAX_PARAMETERS,
+            )
             for what, content in (("objective", self.values), ("parameter", self.params))
             if content
         ]

@@ -248,6 +248,14 @@ main()
     assert not list(tmp_path.glob("*.db"))
 
 
+@pytest.mark.long
+def test_the_example_runs():
+    example = Path(__file__).parents[2] / "examples" / "mcp_agent.py"
+    done = subprocess.run([sys.executable, example], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "trial 11 is active" in done.stdout and "one more trial gains" in done.stdout
+
+
 def photinus_mcp(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """A session that ends at once."""
     return subprocess.run(

@@ -360,7 +360,7 @@ def test_enqueued_and_partly_fixed_trials(recwarn):
 
 
 def test_an_enqueued_trial_is_pending_where_it_was_enqueued():
-    study = run(bowl, 2, seed=0)
+    study = run(bowl, 2, seed=0, algorithm="random")
     study.enqueue_trial({"x": 0.125, "y": 0.875})
     trial = study.ask()
     sampler, space = study.sampler, {"x": X, "y": X}
@@ -376,7 +376,10 @@ def test_an_enqueued_trial_is_pending_where_it_was_enqueued():
 
 
 def test_a_name_that_only_optuna_takes_is_left_to_optuna():
-    study = run(lambda trial: trial.suggest_float("", 0, 1) + trial.suggest_float("x", 0, 1), 3, seed=0)
+    def objective(trial):
+        return trial.suggest_float("", 0, 1) + trial.suggest_float("x", 0, 1)
+
+    study = run(objective, 3, seed=0, algorithm="random")
     assert set(study.sampler.infer_relative_search_space(study, study.ask())) == {"x"}
 
 

@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
+from skopt import space
 
 from photinus.errors import ArgumentError, SpaceError
 from photinus.integrations.sklearn_search import PhotinusSearchCV
@@ -325,7 +326,6 @@ def test_bad_settings_are_refused(settings, error, message):
 
 def test_beside_scikit_optimizes_own():
     """The same arguments as BayesSearchCV takes."""
-    space = pytest.importorskip("skopt.space")
     spaces = {
         "C": space.Real(1e-3, 1e3, prior="log-uniform"),
         "fit_intercept": space.Categorical([True, False]),

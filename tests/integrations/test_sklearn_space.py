@@ -9,6 +9,7 @@ import scipy.stats as st
 from optuna.distributions import FloatDistribution
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
+from skopt import space as skopt
 
 import photinus as ph
 from photinus.errors import ArgumentError, SpaceError
@@ -74,10 +75,10 @@ def test_what_a_dimension_becomes(content, parameter):
 
 
 def test_scikit_optimizes_own_dimensions():
-    space = pytest.importorskip("skopt.space")
-    assert dimension(space.Real(0.1, 10, prior="log-uniform")).parameter == ph.Float(0.1, 10, "log")
-    assert dimension(space.Integer(1, 5)).parameter == ph.Int(1, 5)
-    assert dimension(space.Categorical(["a", "b"])).parameter == ph.Categorical(["a", "b"])
+    assert dimension(skopt.Real(0.1, 10, prior="log-uniform")).parameter == ph.Float(0.1, 10, "log")
+    assert dimension(skopt.Integer(1, 5)).parameter == ph.Int(1, 5)
+    assert dimension(skopt.Integer(1, 500, prior="log-uniform", base=2)).parameter == ph.Int(1, 500, "log")
+    assert dimension(skopt.Categorical(["a", "b"])).parameter == ph.Categorical(["a", "b"])
 
 
 @pytest.mark.parametrize(

@@ -61,19 +61,25 @@ def prospect(metric: Any, *, best: float, gain: float, chance: float, noise: flo
 
 
 @pytest.mark.parametrize(
-    ("gain", "chance", "noise", "verdict"),
+    ("values", "gain", "chance", "noise", "verdict"),
     [
-        (0.5, 0.5, 0.0, Verdict.GO_ON),
-        (0.5, 0.04, 0.0, Verdict.LITTLE_TO_GAIN),  # unlikely
-        (0.009, 0.5, 0.0, Verdict.LITTLE_TO_GAIN),  # a hundredth of the way from the median to the best
-        (0.5, 0.5, 6.0, Verdict.LITTLE_TO_GAIN),  # nobody could see it
+        ((1.0, 2.0, 3.0), 0.5, 0.5, 0.0, Verdict.GO_ON),
+        ((1.0, 2.0, 3.0), 0.5, 0.04, 0.0, Verdict.LITTLE_TO_GAIN),  # unlikely
+        ((1.0, 2.0, 3.0), 0.009, 0.5, 0.0, Verdict.LITTLE_TO_GAIN),  # 1 from the median to the best
+        ((1.0, 1.0, 3.0), 0.019, 0.5, 0.0, Verdict.LITTLE_TO_GAIN),  # 2 from the worst to the best
+        ((1.0, 2.0, 3.0), 0.5, 0.5, 6.0, Verdict.LITTLE_TO_GAIN),  # nobody could see it
     ],
 )
 def test_a_gain_must_be_likely_and_large_enough(
-    monkeypatch: pytest.MonkeyPatch, gain: float, chance: float, noise: float, verdict: Verdict
+    monkeypatch: pytest.MonkeyPatch,
+    values: tuple[float, ...],
+    gain: float,
+    chance: float,
+    noise: float,
+    verdict: Verdict,
 ):
     study = ph.create_study({"x": ph.Float(0, 1)})
-    for value in (1.0, 2.0, 3.0):
+    for value in values:
         study.add_trial({"x": 0.5}, value)
     [metric] = study.problem.metrics
     promised = prospect(metric, best=1.0, gain=gain, chance=chance, noise=noise)
@@ -105,6 +111,16 @@ def test_with_several_objectives_the_pareto_set_counts_too(
     monkeypatch.setattr(advice, "find_prospects", lambda moment: promised)
     given = advice_on(study)
     assert given.verdict == verdict and because in given.because
+
+
+def test_values_that_never_change_are_worth_a_warning():
+    study = ph.create_study({f"x{i}": ph.Float(0, 1) for i in range(12)}, {"a": "minimize", "b": "maximize"})
+    for number in range(2):
+        study.add_trial({f"x{i}": 0.5 for i in range(12)}, {"a": 1.0, "b": float(number)})
+    assert advice_on(study).warnings == []  # too few to tell
+    study.add_trial({f"x{i}": 0.5 for i in range(12)}, {"a": 1.0, "b": 2.0})
+    [warning] = advice_on(study).warnings
+    assert warning.startswith("a is the same in all 3 completed trials: see that it is measured")
 
 
 def test_a_study_that_was_stopped_is_worth_a_warning():

@@ -74,9 +74,11 @@ def advise(moment: Moment) -> Advice:
 
 def _outlook(moment: Moment, prospect: Prospect) -> Outlook:
     metric = prospect.metric
-    best = min(moment.completed, key=lambda trial: cost_of(trial, metric))
+    best, worst = (choose(moment.completed, key=lambda t: cost_of(t, metric)) for choose in (min, max))
     median = statistics.median(value_of(trial, metric) for trial in moment.completed)
-    threshold = max(MIN_GAIN * abs(prospect.best_value - median), MIN_GAIN_IN_NOISE * prospect.noise["best"])
+    # Where half of the values are the best one, what was gained so far is seen from the worst.
+    way = abs(prospect.best_value - median) or abs(prospect.best_value - value_of(worst, metric))
+    threshold = max(MIN_GAIN * way, MIN_GAIN_IN_NOISE * prospect.noise["best"])
     return Outlook(
         prospect,
         best_number=best.number,
@@ -123,6 +125,13 @@ def _warnings(moment: Moment) -> list[str]:
     warnings = []
     if moment.study.state == StudyState.STOPPED:
         warnings.append("the study was stopped: find out why before more trials are spent")
+    if moment.can_learn:
+        warnings += [
+            f"{metric.name} is the same in all {len(moment.completed)} completed trials: see that it is measured, and "
+            "that the parameters have an effect on it"
+            for metric in moment.problem.metrics
+            if len({value_of(trial, metric) for trial in moment.completed}) == 1
+        ]
     for state, remedy in (
         (TrialState.FAILED, "find out what breaks before more trials are spent"),
         (TrialState.INFEASIBLE, "the space may reach too far: narrow it in a new study if you know where"),
