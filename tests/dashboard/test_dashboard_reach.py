@@ -104,7 +104,8 @@ def test_everything_is_reached_by_keyboard(shown_site: Site, visit: Opener):
                   return {{ isThere: ({is_there})(node), isMarked, name: node.outerHTML.slice(0, 80) }};
                 }}"""
             )
-            assert focus["isMarked"] or focus["name"].startswith("<main"), focus["name"]
+            # The body has the focus for a moment where a page that is still being built replaces what had it.
+            assert focus["isMarked"] or focus["name"].startswith(("<main", "<body")), focus["name"]
             if focus["isThere"]:
                 return
             page.keyboard.press("Tab")

@@ -81,13 +81,9 @@ def test_what_a_page_must_not_do_is_noticed(browser: Any, tmp_path: Path):
 
 def _look_at_everything(page: Any) -> None:
     """Figures are drawn when they come near the window."""
-    height = page.evaluate("document.documentElement.scrollHeight")
-    for top in range(0, height, 600):
-        page.evaluate(f"window.scrollTo(0, {top})")
-        page.wait_for_timeout(20)
-    page.wait_for_function(
-        "Array.from(document.querySelectorAll('.plot')).every((plot) => plot.dataset.drawn)", timeout=120_000
-    )
+    for plot in page.query_selector_all(".plot"):
+        plot.scroll_into_view_if_needed()
+        page.wait_for_function("(plot) => plot.dataset.drawn", arg=plot, timeout=120_000)
 
 
 def _check_plots(page: Any) -> None:
