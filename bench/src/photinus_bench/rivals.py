@@ -88,7 +88,7 @@ class Search:
 
 
 class SearchHere(Search):
-    """A search in this process: of one without a model, starting a process would take most of the time."""
+    """A search by Photinus in this process."""
 
     def __init__(self, algorithm: str, *, takes_first: bool) -> None:
         self._desk = Desk(lambda start: PhotinusRival(start, algorithm))
@@ -111,6 +111,7 @@ class Rival:
     argument: str = ""
     environment: str | None = None  # None: Photinus' own
     takes_first: bool = True  # begins with the point that everyone begins with
+    has_model: bool = True  # without one, a process of its own would cost more than the search
 
     @property
     def python(self) -> Path | None:
@@ -123,7 +124,7 @@ class Rival:
             raise NoEnvironmentError(
                 f"{self.name} has no environment: make one with `make bench-env NAME={self.environment}`"
             )
-        if self.argument in ("random", "quasi_random"):
+        if not self.has_model:
             return SearchHere(self.argument, takes_first=self.takes_first)
         # SMAC goes through sets of texts, whose order Python draws anew for every process unless told not to.
         python = ["env", "PYTHONHASHSEED=0", str(self.python)]
@@ -135,8 +136,8 @@ RIVALS = {
     rival.name: rival
     for rival in (
         # Without the centre, as in the paper: it shows what the centre is worth.
-        Rival("random", "searching_photinus", "random", takes_first=False),
-        Rival("quasi-random", "searching_photinus", "quasi_random"),
+        Rival("random", "searching_photinus", "random", takes_first=False, has_model=False),
+        Rival("quasi-random", "searching_photinus", "quasi_random", has_model=False),
         Rival("photinus-paper", "searching_photinus", "paper"),
         Rival("photinus-default", "searching_photinus", "default"),
         Rival("ax", "searching_ax", "default", "ax"),
