@@ -36,3 +36,11 @@ def expected(reason: Mapping[str, Any] | None) -> dict[str, tuple[float, float, 
         if low is not None and median is not None and high is not None:
             found[name] = low, median, high
     return found
+
+
+def expectations(reason: Mapping[str, Any] | None) -> list[str]:
+    """The same in words, one objective each."""
+    return [
+        f"expected {name} {median:.6g} ({low:.6g} to {high:.6g})"
+        for name, (low, median, high) in expected(reason).items()
+    ]

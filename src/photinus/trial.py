@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any
 
 from photinus.display import MAX_PARAMETERS, Card, Displayed, Table, ends, short_text
-from photinus.reasons import expected, why
+from photinus.reasons import expectations, why
 from photinus.space import Value
 
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -142,11 +142,7 @@ class Trial(Displayed):
         return (self.completed_at - self.started_at).total_seconds()
 
     def _card(self) -> Card:
-        lines = [self.message or "", "; ".join(why(self.reason))]
-        lines += [
-            f"expected {name} {short_text(median)} ({short_text(low)} to {short_text(high)})"
-            for name, (low, median, high) in expected(self.reason).items()
-        ]
+        lines = [self.message or "", "; ".join(why(self.reason)), *expectations(self.reason)]
         lines += [
             f"{len(self.reports):,} reports, the last at step {report.step}: {_listing(report.values)}"
             for report in self.reports[-1:]

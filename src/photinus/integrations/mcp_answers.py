@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from photinus.best import best_trials
 from photinus.integrations.packages import MCP
-from photinus.reasons import expected, why
-from photinus.record import StudyProgress, StudyRecord
+from photinus.reasons import expectations, why
+from photinus.record import StudyProgress, StudyRecord, StudyState
 from photinus.report.advice import Advice, Outlook
 from photinus.texts import plain_json
 from photinus.trial import Trial, TrialState
@@ -127,7 +127,7 @@ def trial_answer(trial: Trial) -> TrialAnswer:
         message=trial.message,
         worker=trial.worker,
         reason=plain_json({key: reason[key] for key in REASON_KEYS if key in reason}) if reason else None,
-        why="; ".join([*why(reason), *_expectations(trial)]),
+        why="; ".join([*why(reason), *expectations(reason)]),
     )
 
 
@@ -153,7 +153,7 @@ def studies_answer(
                 num_trials=sum(entry.counts.values()),
                 num_finished=sum(count for state, count in entry.counts.items() if state.is_finished),
                 num_running=sum(count for state, count in entry.counts.items() if state.is_running),
-                is_stopped=entry.record.state == "stopped",
+                is_stopped=entry.record.state == StudyState.STOPPED,
             )
             for entry in shown
         ],
@@ -170,7 +170,7 @@ def study_answer(record: StudyRecord, trials: Sequence[Trial]) -> StudyAnswer:
         project=record.project,
         algorithm=record.algorithm,
         seed=record.seed,
-        is_stopped=record.state == "stopped",
+        is_stopped=record.state == StudyState.STOPPED,
         parameters=problem.space.to_dict()["parameters"],
         objectives=[MetricBody(name=metric.name, goal=metric.goal.value) for metric in problem.metrics],
         states={state: count for state, count in counts.items() if count},
@@ -208,13 +208,6 @@ def _outlook_answer(outlook: Outlook) -> OutlookAnswer:
         noise=_known(prospect.noise["best"]),
         is_worthwhile=outlook.is_worthwhile,
     )
-
-
-def _expectations(trial: Trial) -> list[str]:
-    return [
-        f"expected {name} {median:.6g} ({low:.6g} to {high:.6g})"
-        for name, (low, median, high) in expected(trial.reason).items()
-    ]
 
 
 def _known(value: float) -> float | None:
