@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from browsing import open_browser
 
+EXAMPLE = Path(__file__).parents[1] / "examples/notebook.ipynb"
 CELLS = [
     """
 import photinus as ph
@@ -36,21 +37,34 @@ LIGHT = {"ink": "rgb(33, 33, 33)", "paper": "rgb(255, 255, 255)", "stripe": "rgb
 DARK = {"ink": "rgb(238, 238, 238)", "paper": "rgb(17, 17, 17)", "stripe": "rgb(30, 30, 30)"}
 
 
-@pytest.fixture(scope="module")
-def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    """What each cell shows, after the notebook was run."""
+def run(notebook: Any, folder: Path) -> list[Any]:
+    """What each cell of code shows."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of packages that only this test uses
-        import nbformat
+        warnings.simplefilter("ignore")  # of packages that only these tests use
         from nbclient import NotebookClient
 
-        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
-        folder = str(tmp_path_factory.mktemp("notebook"))
-        client = NotebookClient(
-            notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}
-        )
-        client.execute()
-    return [cell["outputs"] for cell in notebook["cells"]]
+        where = {"metadata": {"path": str(folder)}}
+        NotebookClient(notebook, timeout=300, kernel_name="python3", resources=where).execute()
+    return [cell["outputs"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    import nbformat
+
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    return run(notebook, tmp_path_factory.mktemp("notebook"))
+
+
+@pytest.mark.long
+def test_the_example_runs(tmp_path: Path):
+    import nbformat
+
+    empty, best, latest, advice = run(nbformat.read(EXAMPLE, as_version=4), tmp_path)
+    assert "Study bread" in empty[-1]["data"]["text/html"]
+    assert "Trial " in best[-1]["data"]["text/html"]
+    assert "5 trials" in latest[-1]["data"]["text/html"]
+    assert "the model expects to gain" in advice[-1]["data"]["text/plain"]
 
 
 def test_a_notebook_shows_cards(outputs: list[Any]):

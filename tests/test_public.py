@@ -26,6 +26,7 @@ NAMES = [
     "create_study",
     "load_study",
     "minimize",
+    "suggest",
 ]
 
 

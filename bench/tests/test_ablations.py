@@ -93,7 +93,10 @@ def test_climbing_reaches_the_top_of_the_acquisition():
         study.learn([run.measure(params).told.values])
     size, explores = 8, np.bool_(False)
     [model] = many.unstack(
-        ablation.fit_program()(*many.stack([(study.key(gp_bandit.FIT), study.observations(size))])), 1
+        ablation.fit_program(PAPER.settings.model)(
+            *many.stack([(study.key(gp_bandit.FIT), study.observations(size))])
+        ),
+        1,
     )
     domain, key = ablation.domain(study.encoder.domain), study.key(gp_bandit.PICK)
     arguments = (key, study.observations(size), model.y, domain, model.fit.hyper, explores)

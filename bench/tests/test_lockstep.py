@@ -75,7 +75,7 @@ def side_by_side(monkeypatch) -> str:
     def on_cpu(program):
         return lambda *arguments, device: program(*arguments, device="cpu")
 
-    monkeypatch.setattr(lockstep.many, "fit_program", lambda: on_cpu(fit()))
+    monkeypatch.setattr(lockstep.many, "fit_program", lambda settings: on_cpu(fit(settings)))
     monkeypatch.setattr(lockstep.many, "pick_program", lambda *settings: on_cpu(pick(*settings)))
     return "this machine"
 

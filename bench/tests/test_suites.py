@@ -140,5 +140,5 @@ def test_a_suite_is_title_trials_and_tables_of_runs():
             expand({"runs": [{k: v for k, v in TABLE.items() if k != name}]})
     with pytest.raises(SuiteError, match="no suite 'nothing': there are ax-ucb, batches"):
         suite.load("nothing")
-    with pytest.raises(ValueError, match="no ablation is named 'no-thing': there are l-bfgs"):
+    with pytest.raises(ValueError, match="no part of the algorithm is named 'no-thing': there are warped"):
         parse_algorithm("photinus-paper/no-thing")

@@ -5,6 +5,7 @@ from photinus.errors import AlreadyTold as AlreadyTold
 from photinus.errors import PhotinusError as PhotinusError
 from photinus.local import create_study as create_study
 from photinus.local import load_study as load_study
+from photinus.local import suggest as suggest
 from photinus.minimize import minimize as minimize
 from photinus.problem import ALGORITHMS as ALGORITHMS
 from photinus.problem import Goal as Goal

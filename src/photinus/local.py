@@ -8,16 +8,16 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from photinus.arguments import check_name
+from photinus.arguments import check_algorithm, check_integer, check_name, check_seed
 from photinus.asking import Asking, Suggest, Suggester
 from photinus.backend import AskRequest
-from photinus.errors import PhotinusError
+from photinus.errors import ArgumentError, PhotinusError
 from photinus.problem import Problem
 from photinus.record import DEFAULT_PROJECT, NewTrial, StudyProgress, StudyRecord, StudyState
 from photinus.space import Parameter, SearchSpace, Value
 from photinus.storage import Storage, StorageLike, open_storage
 from photinus.study import Study
-from photinus.trial import Measurement, Trial, TrialState
+from photinus.trial import Measurement, Suggestion, Trial, TrialState
 from photinus.trial_cache import TrialCache
 
 MAX_SUGGESTERS = 10_000  # ours: studies that a process remembers the settings of
@@ -66,6 +66,39 @@ def load_study(name: str, *, storage: StorageLike, project: str = DEFAULT_PROJEC
     """The stored study of that name, with the space, objectives and algorithm it was created with."""
     backend = open_backend(storage)
     return Study(backend, backend.find_study(check_name("project", project), check_name("name", name)))
+
+
+def suggest(
+    problem: Problem,
+    trials: Sequence[Trial] = (),
+    count: int = 1,
+    *,
+    seed: int = 0,
+    algorithm: str = "default",
+) -> list[Suggestion]:
+    """Points to try next, without a study: for tools that keep trials of their own.
+
+    Nothing is stored and nothing is remembered. The same arguments give the same points.
+
+    Args:
+        problem: space and objectives, as by `Problem.define`.
+        trials: everything so far, by number; those that are still running count as pending.
+        count: how many points, to be measured at the same time.
+        seed: of all randomness, 0 <= seed < 2**32.
+        algorithm: "default", "paper", "quasi_random" or "random".
+    """
+    from photinus.engine import designers
+
+    numbers = [trial.number for trial in trials]
+    if numbers != sorted(set(numbers)):
+        raise ArgumentError(f"`trials` must be in the order of their numbers, each once, got {numbers[:20]}")
+    return designers.suggest(
+        problem,
+        trials,
+        check_integer("count", count, 1),
+        check_seed(seed),
+        algorithm=check_algorithm(algorithm),
+    )
 
 
 def open_backend(storage: StorageLike) -> "LocalBackend":

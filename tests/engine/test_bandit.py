@@ -167,7 +167,7 @@ def test_one_or_two_trials_are_enough_for_a_fit_and_a_pick(num_completed, is_fea
     labels = np.full((num_completed, 1), np.inf if not is_feasible else 1e300)
     feasible = np.full(num_completed, is_feasible)
     observed = observations(random_features(rng, num_completed, 2, 1), labels, SIZE, feasible)
-    model = jax.jit(bandit.fit_model)(jax.random.key(0), observed)
+    model = jax.jit(bandit.fit_model, static_argnums=2)(jax.random.key(0), observed, SETTINGS.model)
     assert all(np.all(np.isfinite(part)) for part in model.fit.hyper)
     np.testing.assert_array_equal(model.y, np.zeros((SIZE, 1)))
     found = pick(observed, model.y, model.fit.hyper, explores=False)

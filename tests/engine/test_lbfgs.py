@@ -13,7 +13,7 @@ from designs import pad, pad_features, random_features
 from photinus.engine import lbfgs
 from photinus.engine.features import Features
 from photinus.engine.gp import priors
-from photinus.engine.gp.fit import MAX_STEPS, MAX_TRIES, NUM_STARTS, loss_and_gradient
+from photinus.engine.gp.fit import MAX_STEPS, MAX_TRIES, PRIORS, loss_and_gradient
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -202,7 +202,7 @@ def compare() -> list[Fitted]:
     for X, y, is_completed in posteriors():
         bounds = priors.log_bounds(X.continuous.shape[1], X.categorical.shape[1])
         low, high = (np.asarray(bound) for bound in bounds)
-        starts = rng.uniform(low, high, (NUM_STARTS, len(low)))
+        starts = rng.uniform(low, high, (PRIORS["independent"].num_starts, len(low)))
         ours = search_all(starts, X, y, is_completed, low, high)
         theirs = [search_as_scipy_does(start, X, y, is_completed, low, high) for start in starts]
         results.append(

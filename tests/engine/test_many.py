@@ -82,7 +82,7 @@ def test_fits_side_by_side_are_as_good_as_alone():
     """To the precision at which the optimiser stops."""
     snapshots = [Snapshot(*case, CALM) for case in STUDIES]
     arguments = many.stack([(s.key(gp_bandit.FIT), s.observations(SIZE)) for s in snapshots])
-    side_by_side = many.unstack(many.fit_program()(*arguments), len(snapshots))
+    side_by_side = many.unstack(many.fit_program(CALM.settings.model)(*arguments), len(snapshots))
     for snapshot, found in zip(snapshots, side_by_side, strict=True):
         alone = gp_bandit.fit(snapshot, SIZE)
         assert np.allclose(found.y, alone.y, rtol=0, atol=1e-12)

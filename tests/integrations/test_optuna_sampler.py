@@ -389,7 +389,7 @@ def test_a_suggestion_that_fails_says_so(monkeypatch):
     def broken(*arguments, **settings):
         raise FloatingPointError("overflow")
 
-    monkeypatch.setattr(optuna_sampler.designers, "suggest", broken)
+    monkeypatch.setattr(optuna_sampler, "suggest", broken)
     with pytest.raises(SuggestionError, match="could not suggest for Optuna's trial 2 with 2 trials"):
         study.ask().suggest_float("x", 0, 1)
 

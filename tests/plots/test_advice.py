@@ -5,9 +5,7 @@ from typing import Any
 import pytest
 
 import photinus as ph
-from photinus.report import advice
-from photinus.report.advice import Advice, Verdict, advise
-from photinus.report.moment import Moment
+from photinus.report import Verdict, advice, advise
 from photinus.report.prospects import Prospect
 
 COARSE = [0.0, 0.5, 1.0]
@@ -21,19 +19,15 @@ def bowl(points: list[float]) -> ph.Study:
     return study
 
 
-def advice_on(study: ph.Study) -> Advice:
-    return advise(Moment(study))
-
-
 def test_it_is_too_early_with_fewer_trials_than_parameters():
     study = ph.create_study({f"x{i}": ph.Float(0, 1) for i in range(6)})
-    given = advice_on(study)
+    given = advise(study)
     assert given.verdict == Verdict.TOO_EARLY and given.outlooks == [] and given.num_completed == 0
     assert "0 completed trials say little about 6 parameters: measure at least 7" in given.because
 
 
 def test_a_coarse_look_at_a_bowl_is_worth_another_trial():
-    given = advice_on(bowl(COARSE))
+    given = advise(bowl(COARSE))
     assert given.verdict == Verdict.GO_ON
     [outlook] = given.outlooks
     assert outlook.best_number == 1 and outlook.num_since_best == 1 and outlook.is_worthwhile
@@ -42,7 +36,7 @@ def test_a_coarse_look_at_a_bowl_is_worth_another_trial():
 
 
 def test_a_bowl_that_is_known_well_is_not():
-    given = advice_on(bowl([*COARSE, 0.15, 0.45, *NEAR_THE_BEST]))
+    given = advise(bowl([*COARSE, 0.15, 0.45, *NEAR_THE_BEST]))
     assert given.verdict == Verdict.LITTLE_TO_GAIN
     [outlook] = given.outlooks
     assert outlook.prospect.expected_gain < 1e-3 and not outlook.is_worthwhile
@@ -51,7 +45,7 @@ def test_a_bowl_that_is_known_well_is_not():
 def test_running_trials_are_counted():
     study = ph.create_study({"x": ph.Float(0, 1)}, algorithm="random")
     study.ask(2)
-    assert advice_on(study).num_running == 2
+    assert advise(study).num_running == 2
 
 
 def prospect(metric: Any, *, best: float, gain: float, chance: float, noise: float = 0.0) -> Prospect:
@@ -84,7 +78,7 @@ def test_a_gain_must_be_likely_and_large_enough(
     [metric] = study.problem.metrics
     promised = prospect(metric, best=1.0, gain=gain, chance=chance, noise=noise)
     monkeypatch.setattr(advice, "find_prospects", lambda moment: [promised])
-    assert advice_on(study).verdict == verdict
+    assert advise(study).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -109,7 +103,7 @@ def test_with_several_objectives_the_pareto_set_counts_too(
         prospect(b, best=0.0, gain=gain, chance=gain),
     ]
     monkeypatch.setattr(advice, "find_prospects", lambda moment: promised)
-    given = advice_on(study)
+    given = advise(study)
     assert given.verdict == verdict and because in given.because
 
 
@@ -117,17 +111,17 @@ def test_values_that_never_change_are_worth_a_warning():
     study = ph.create_study({f"x{i}": ph.Float(0, 1) for i in range(12)}, {"a": "minimize", "b": "maximize"})
     for number in range(2):
         study.add_trial({f"x{i}": 0.5 for i in range(12)}, {"a": 1.0, "b": float(number)})
-    assert advice_on(study).warnings == []  # too few to tell
+    assert advise(study).warnings == []  # too few to tell
     study.add_trial({f"x{i}": 0.5 for i in range(12)}, {"a": 1.0, "b": 2.0})
-    [warning] = advice_on(study).warnings
+    [warning] = advise(study).warnings
     assert warning.startswith("a is the same in all 3 completed trials: see that it is measured")
 
 
 def test_a_study_that_was_stopped_is_worth_a_warning():
     study = ph.create_study({"x": ph.Float(0, 1)})
-    assert advice_on(study).warnings == []
+    assert advise(study).warnings == []
     study.stop()
-    assert advice_on(study).warnings == ["the study was stopped: find out why before more trials are spent"]
+    assert advise(study).warnings == ["the study was stopped: find out why before more trials are spent"]
 
 
 @pytest.mark.parametrize(
@@ -138,5 +132,5 @@ def test_many_lost_trials_are_worth_a_warning(outcome: str, remedy: str):
     point = {f"x{i}": 0.5 for i in range(12)}
     for number in range(10):
         study.add_trial(point, **({"values": 1.0} if number < 2 else {outcome: "power cut"}))
-    [warning] = advice_on(study).warnings
+    [warning] = advise(study).warnings
     assert warning.startswith(f"8 of the latest 10 finished trials are {outcome}") and remedy in warning

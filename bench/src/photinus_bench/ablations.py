@@ -23,13 +23,14 @@ import numpy as np
 from photinus.engine import lbfgs, many, warping
 from photinus.engine.acquisition.trust_region import constrain
 from photinus.engine.arrays import Observations
-from photinus.engine.bandit import BanditSettings, acquisition
+from photinus.engine.bandit import BanditSettings, ModelSettings, acquisition
 from photinus.engine.cache import Program
 from photinus.engine.features import Domain, Features
-from photinus.engine.gp.fit import Fit, fit
+from photinus.engine.gp.fit import Fit, LengthScales, fit
 from photinus.engine.gp.kernel import Hyperparameters
 
 STAGES = ("no-scaling", "no-half-rank", "no-log")
+WORDS = {*STAGES, "no-warping", "no-trust-region", "l-bfgs"}
 NUM_STARTS, MAX_STEPS = 25, 100  # paper, App. C: random restarts and iterations of L-BFGS-B
 MAX_TRIES = 20  # line-search steps, as in the fit
 # A compiled program is kept on disk by what it depends on; the engine's own key does not cover this file.
@@ -61,20 +62,27 @@ class Ablation:
     @classmethod
     def parse(cls, words: tuple[str, ...]) -> "Ablation | None":
         """What the words after an algorithm's name mean; None without any."""
-        known = {*STAGES, "no-warping", "no-trust-region", "l-bfgs"}
-        if unknown := [word for word in words if word not in known]:
-            raise ValueError(f"no ablation is named {unknown[0]!r}: there are {', '.join(sorted(known))}")
+        if unknown := [word for word in words if word not in WORDS]:
+            raise ValueError(f"no ablation is named {unknown[0]!r}: there are {', '.join(sorted(WORDS))}")
         off = STAGES if "no-warping" in words else tuple(stage for stage in STAGES if stage in words)
         return cls(off, "no-trust-region" not in words, "l-bfgs" in words) if words else None
 
-    def fit_program(self) -> Program:
+    def fit_program(self, settings: ModelSettings) -> Program:
         """Fit of studies side by side."""
-        return _fit_program(self.stages_off) if self.stages_off else many.fit_program()
+        if not self.stages_off:
+            return many.fit_program(settings)
+        if settings.labels != "warped":
+            raise ValueError(
+                f"{self.stages_off[0]} is a stage of warping: labels cannot be {settings.labels}"
+            )
+        return _fit_program(self.stages_off, settings.length_scales)
 
     def pick_program(self, max_categories: int, settings: BanditSettings) -> Program:
         """Search of studies side by side."""
         if not self.climbs:
             return many.pick_program(max_categories, settings)
+        if settings.region == "box":
+            raise ValueError("l-bfgs climbs inside the region of balls: it cannot be combined with box")
         if max_categories:
             raise ValueError("l-bfgs needs gradients: the problem must have no categorical parameters")
         return _climb_program(settings)
@@ -87,9 +95,9 @@ class Ablation:
 
 
 @functools.cache
-def _fit_program(stages_off: tuple[str, ...]) -> Program:
-    one = functools.partial(fit_arrays, stages_off=stages_off)
-    return Program("fit_ablation", jax.vmap(one), (stages_off, SOURCE))
+def _fit_program(stages_off: tuple[str, ...], length_scales: LengthScales) -> Program:
+    one = functools.partial(fit_arrays, stages_off=stages_off, length_scales=length_scales)
+    return Program("fit_ablation", jax.vmap(one), (stages_off, length_scales, SOURCE))
 
 
 @functools.cache
@@ -97,7 +105,9 @@ def _climb_program(settings: BanditSettings) -> Program:
     return Program("climb", jax.vmap(functools.partial(climb, settings=settings)), (settings, SOURCE))
 
 
-def fit_arrays(key: jax.Array, observations: Observations, *, stages_off: tuple[str, ...]) -> Labels:
+def fit_arrays(
+    key: jax.Array, observations: Observations, *, stages_off: tuple[str, ...], length_scales: LengthScales
+) -> Labels:
     """The engine's fit to labels that went through some stages only."""
     one = functools.partial(warp, stages_off=stages_off)
     warp_all = jax.vmap(one, in_axes=(1, None, None), out_axes=1)
@@ -107,6 +117,7 @@ def fit_arrays(key: jax.Array, observations: Observations, *, stages_off: tuple[
         observations.features,
         y,
         observations.is_completed,
+        length_scales,
     )
     return Labels(found, y)
 

@@ -20,6 +20,7 @@ from photinus.engine.designers.constants import DEFAULT, PAPER, Preset, preset
 from photinus.engine.designers.snapshot import Snapshot
 from photinus_bench import lockstep, machine
 from photinus_bench.ablations import Ablation
+from photinus_bench.choices import choose
 from photinus_bench.lane import Lane
 from photinus_bench.record import Record, RunKey, key_from
 from photinus_bench.running import Clock, new_lane, to_record
@@ -28,9 +29,10 @@ Report = Callable[[int, int, int], None]  # studies, trials done, trials in all
 
 
 def parse_algorithm(name: str) -> tuple[Preset, Ablation | None]:
-    """What `photinus-paper/no-log` means."""
+    """What `photinus-paper/no-log` and `photinus-paper/joint/ucb-1.0` mean."""
     first, *words = name.split("/")
-    return preset(first.removeprefix("photinus-")), Ablation.parse(tuple(words))
+    constants, others = choose(preset(first.removeprefix("photinus-")), words)
+    return constants, Ablation.parse(others)
 
 
 def leave_out_equals(keys: Sequence[RunKey]) -> list[RunKey]:

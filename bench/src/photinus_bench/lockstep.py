@@ -94,8 +94,10 @@ def _pick_side_by_side(
     first, programs = snapshots[0], ablation or many
     observations = [s.observations(size) for s in snapshots]
     keys = [s.key(gp_bandit.FIT) for s in snapshots]
-    model = programs.fit_program()(*many.stack(list(zip(keys, observations, strict=True))), device=device)
-    program = programs.pick_program(first.max_categories, first.preset.settings)
+    settings = first.preset.settings
+    fit = programs.fit_program(settings.model)
+    model = fit(*many.stack(list(zip(keys, observations, strict=True))), device=device)
+    program = programs.pick_program(first.max_categories, settings)
     batches: list[list[dict[str, Any]]] = [[] for _ in snapshots]
     for _ in range(num_picks):
         keys = [s.key(gp_bandit.PICK) for s in snapshots]

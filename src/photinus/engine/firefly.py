@@ -240,9 +240,13 @@ def round_features(features: Features, domain: Domain) -> Features:
     even = jnp.where(domain.steps > 0, jnp.round(x * domain.steps) / jnp.maximum(domain.steps, 1.0), x)  # (4)
     if domain.grid.shape[1]:
         nearest = jax.vmap(_nearest, in_axes=(0, 1), out_axes=1)(domain.grid, x)
-        is_listed = jnp.isfinite(domain.grid[:, 0]) & (x < domain.fine_low) & (x > domain.fine_high)
-        even = jnp.where(is_listed, nearest, even)
+        even = jnp.where(is_listed(x, domain), nearest, even)
     return Features(even, features.categorical)
+
+
+def is_listed(x: Float[Array, "*B Dc"], domain: Domain) -> Bool[Array, "*B Dc"]:
+    """Where coordinates must be on a list of values; there is one for at least one dimension."""
+    return jnp.isfinite(domain.grid[:, 0]) & (x < domain.fine_low) & (x > domain.fine_high)
 
 
 def _nearest(grid: Float[Array, " G"], x: Float[Array, " B"]) -> Float[Array, " B"]:

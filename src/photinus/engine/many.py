@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from photinus.engine.bandit import ModelSettings
 from photinus.engine.cache import Program
 from photinus.engine.designers import gp_bandit
 from photinus.engine.designers.constants import PAPER, Preset
@@ -59,7 +60,8 @@ def _suggest_alike(
     snapshots: list[Snapshot], size: int, num_picks: int, device: str
 ) -> list[list[Suggestion]]:
     """Fit and pick for studies of one shape."""
-    fit, pick = fit_program(), pick_program(snapshots[0].max_categories, snapshots[0].preset.settings)
+    settings = snapshots[0].preset.settings
+    fit, pick = fit_program(settings.model), pick_program(snapshots[0].max_categories, settings)
     fit_arguments = [(s.key(gp_bandit.FIT), s.observations(size)) for s in snapshots]
     models = unstack(fit(*stack(filled(fit_arguments)), device=device), len(snapshots))
     suggestions: list[list[Suggestion]] = [[] for _ in snapshots]
@@ -82,9 +84,10 @@ def shape(snapshot: Snapshot) -> Hashable:
 
 
 @functools.cache
-def fit_program() -> Program:
+def fit_program(settings: ModelSettings) -> Program:
     """Fit of studies side by side."""
-    return Program("fit_many", jax.vmap(gp_bandit.fit_arrays))
+    one = functools.partial(gp_bandit.fit_arrays, settings=settings)
+    return Program("fit_many", jax.vmap(one), settings)
 
 
 @functools.cache

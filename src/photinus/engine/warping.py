@@ -30,6 +30,10 @@ class Warping(NamedTuple):
     span: Scalar
     shift: Scalar
 
+    def undo(self, z: ArrayLike) -> np.ndarray:
+        """Labels whose warped values are `z`; see `unwarp`."""
+        return unwarp(z, self)
+
 
 def warp(
     labels: Float[Array, " N"], is_feasible: Bool[Array, " N"], is_completed: Bool[Array, " N"]
@@ -37,10 +41,7 @@ def warp(
     """Warp one metric's labels; rows that are not completed become 0."""
     num_feasible = jnp.sum(is_feasible)
     y = jnp.where(is_feasible, labels, 0.0)
-    # Exactly a power of two, which `exp2` is not: then the division is exact, and it does not matter whether the
-    # compiler rounds in between. A median that is not exactly 0 further down would change the ranks.
-    _, exponent = jnp.frexp(jnp.maximum(jnp.max(jnp.abs(y)), jnp.finfo(y.dtype).tiny))
-    unit = jnp.ldexp(jnp.ones((), y.dtype), exponent - 1)
+    unit = power_of_two_unit(y)
     y = y / unit
     y, median, deviation = scale_linearly(y, is_feasible)
     y, knots, ranked, num_knots = warp_half_rank(y, is_feasible)
@@ -53,6 +54,14 @@ def warp(
     shift = jnp.sum(y, where=is_completed) / num_completed
     y = jnp.where(is_completed, y - shift, 0.0)  # (9)
     return y, Warping(unit, median, deviation, knots, ranked, num_knots, low, high - low, shift)
+
+
+def power_of_two_unit(y: Float[Array, " N"]) -> Scalar:
+    """Unit that brings all of `y` into (-2, 2)."""
+    # Exactly a power of two, which `exp2` is not: then dividing by it is exact, and it does not matter whether the
+    # compiler rounds in between. A median that is not exactly 0 further down would change the ranks.
+    _, exponent = jnp.frexp(jnp.maximum(jnp.max(jnp.abs(y)), jnp.finfo(y.dtype).tiny))
+    return jnp.ldexp(jnp.ones((), y.dtype), exponent - 1)
 
 
 def scale_linearly(y: Array, is_feasible: Array) -> tuple[Array, Scalar, Scalar]:

@@ -7,7 +7,7 @@ from photinus.best import best_trials
 from photinus.integrations.packages import MCP
 from photinus.reasons import expectations, why
 from photinus.record import StudyProgress, StudyRecord, StudyState
-from photinus.report.advice import Advice, Outlook
+from photinus.report import Advice, Outlook
 from photinus.texts import plain_json
 from photinus.trial import Trial, TrialState
 

@@ -10,8 +10,7 @@ from photinus.errors import PhotinusError, SpaceError, UnknownStudy
 from photinus.integrations.packages import MCP
 from photinus.plots.source import ranked
 from photinus.problem import Problem
-from photinus.report.advice import advise
-from photinus.report.moment import Moment
+from photinus.report import advise
 from photinus.space import Parameter, SearchSpace, parameter_from_dict
 from photinus.study import Study
 from photinus.trial import Trial, TrialState
@@ -275,7 +274,7 @@ class StudyTools:
 
         The verdict is about one more trial and no better than the model; weigh it against what a trial costs.
         """
-        advice = await self._calls.run(ctx, "thinking", lambda: advise(Moment(self.open_study(study))))
+        advice = await self._calls.run(ctx, "thinking", lambda: advise(self.open_study(study)))
         content = answers.advice_answer(advice)
         return answer(content, texts.advice_text(content))
 

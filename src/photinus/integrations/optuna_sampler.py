@@ -19,11 +19,11 @@ from typing import Any, get_args
 import numpy as np
 
 from photinus.arguments import check_algorithm, check_seed
-from photinus.engine import designers
 from photinus.errors import ArgumentError, SpaceError, SuggestionError
 from photinus.integrations.optuna_space import Axis
 from photinus.integrations.optuna_trials import FIXED_KEY, History, Note, Pruned, metric_names
 from photinus.integrations.packages import OPTUNA
+from photinus.local import suggest
 from photinus.problem import Goal, Metric, Problem
 from photinus.space import Categorical, SearchSpace, middle
 from photinus.trial import Suggestion
@@ -146,7 +146,7 @@ class PhotinusSampler(BaseSampler):
         if is_first and not isinstance(axis.parameter, Categorical):
             value = middle(axis.parameter)
         else:
-            [drawn] = designers.suggest(_problem({param_name: axis}), [], 1, seed, algorithm="random")
+            [drawn] = suggest(_problem({param_name: axis}), seed=seed, algorithm="random")
             value = drawn.params[param_name]
         return param_distribution.to_external_repr(axis.decode(value))
 
@@ -169,9 +169,7 @@ class PhotinusSampler(BaseSampler):
 
     def _suggest(self, problem: Problem, history: History, number: int) -> Suggestion:
         try:
-            [suggestion] = designers.suggest(
-                problem, history.trials, 1, self._seed, algorithm=self._algorithm
-            )
+            [suggestion] = suggest(problem, history.trials, seed=self._seed, algorithm=self._algorithm)
         except Exception as error:
             raise SuggestionError(
                 f"algorithm {self._algorithm!r} could not suggest for Optuna's trial {number} with "

@@ -1,10 +1,14 @@
-"""One self-contained HTML page about a study: pictures, the best trials, and what the model believes."""
+"""What a study has come to: one self-contained HTML page about it, and advice whether to go on."""
 
 from pathlib import Path
 
 from photinus.errors import ArgumentError
 from photinus.files import whole_file
 from photinus.plots import require_plotly
+from photinus.report.advice import Advice as Advice
+from photinus.report.advice import Outlook as Outlook
+from photinus.report.advice import Verdict as Verdict
+from photinus.report.advice import advise as advise
 from photinus.study import Study
 
 

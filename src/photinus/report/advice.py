@@ -14,6 +14,7 @@ from photinus.plots.source import cost_of, value_of, varying
 from photinus.record import StudyState
 from photinus.report.moment import MIN_VALUES, Moment
 from photinus.report.prospects import Prospect, find_prospects
+from photinus.study import Study
 from photinus.trial import TrialState
 
 MIN_CHANCE = 0.05  # ours: of a gain at the most promising point; below it a gain would be a surprise
@@ -53,8 +54,9 @@ class Advice:
     num_running: int
 
 
-def advise(moment: Moment) -> Advice:
-    """Whether to go on with a study."""
+def advise(study: Study) -> Advice:
+    """Whether another trial of a study is worth it, and why."""
+    moment = Moment(study)
     num_completed = len(moment.completed)
     num_needed = max(MIN_VALUES, len(varying(moment.problem)) + 1)
     outlooks = [_outlook(moment, prospect) for prospect in find_prospects(moment)]

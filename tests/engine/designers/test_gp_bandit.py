@@ -288,9 +288,9 @@ def test_units_of_a_parameter_do_not_matter(factor: float, shift: float):
 def test_a_model_is_the_best_of_all_starts_however_many_threads_look_for_it(monkeypatch):
     study = Snapshot(PAIR, record(hilly(20)), 3, CALM)
     model = gp_bandit.fit(study, 32)
+    program = gp_bandit.fit_program(CALM.settings.model)
     starts = [
-        gp_bandit.fit_program()(study.key(gp_bandit.FIT), study.observations(32), np.int32(which)).fit
-        for which in range(4)
+        program(study.key(gp_bandit.FIT), study.observations(32), np.int32(which)).fit for which in range(4)
     ]
     losses = [float(start.loss) for start in starts]
     assert len(set(losses)) > 1

@@ -10,7 +10,6 @@ from photinus.engine.designers.constants import PAPER, Preset
 from photinus.engine.designers.gp_bandit import remembered_fit
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.padding import padded_size
-from photinus.engine.warping import unwarp
 from photinus.problem import Problem
 from photinus.trial import Trial
 
@@ -58,7 +57,7 @@ def _describe_metric(study: Snapshot, model: Any, m: int) -> dict[str, Any]:
 
     def values_at(z: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):  # far beyond the largest labels there may be no number left
-            return np.clip(unwarp(z, warping), -LARGEST, LARGEST)
+            return np.clip(warping.undo(z), -LARGEST, LARGEST)
 
     def deviation_at(z: float) -> float:
         low, high = values_at(np.array([z - noise, z + noise])) / 2.0

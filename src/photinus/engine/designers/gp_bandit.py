@@ -16,13 +16,13 @@ import numpy as np
 
 from photinus.engine import bandit
 from photinus.engine.arrays import Array, Observations
-from photinus.engine.bandit import BanditSettings, Model, Pick
+from photinus.engine.bandit import BanditSettings, Model, ModelSettings, Pick
 from photinus.engine.cache import Program
 from photinus.engine.designers.constants import PAPER, Preset
 from photinus.engine.designers.reasons import explain, quantile_rows
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.features import Domain, Features
-from photinus.engine.gp.fit import NUM_STARTS
+from photinus.engine.gp.fit import PRIORS
 from photinus.engine.gp.kernel import Hyperparameters
 from photinus.engine.gp.posterior import Prediction, condition
 from photinus.engine.padding import next_size, pad_rows, padded_size
@@ -62,13 +62,14 @@ def fit(study: Snapshot, size: int) -> Model:
     Every start is a call of its own, from as many threads as there are cores: its matrices are too small for
     several cores to share one well.
     """
-    key, observations = study.key(FIT), study.observations(size)
+    key, observations, settings = study.key(FIT), study.observations(size), study.preset.settings.model
+    num_starts = PRIORS[settings.length_scales].num_starts
 
     def fit_from(which: int) -> Model:
-        return jax.device_get(fit_program()(key, observations, np.int32(which)))
+        return jax.device_get(fit_program(settings)(key, observations, np.int32(which)))
 
-    with ThreadPoolExecutor(min(NUM_STARTS, os.cpu_count() or 1)) as threads:
-        models = list(threads.map(fit_from, range(NUM_STARTS)))
+    with ThreadPoolExecutor(min(num_starts, os.cpu_count() or 1)) as threads:
+        models = list(threads.map(fit_from, range(num_starts)))
     best = min(models, key=lambda model: model.fit.loss)
     num_evaluations = sum(model.fit.num_evaluations for model in models)
     return best._replace(fit=best.fit._replace(num_evaluations=num_evaluations))
@@ -77,7 +78,7 @@ def fit(study: Snapshot, size: int) -> Model:
 def remembered_fit(study: Snapshot, size: int) -> Model:
     """`fit`, for questions about one model that come one after another: the same arguments, the same model."""
     arguments = (study.key(FIT), study.observations(size))
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(repr(study.preset.settings.model).encode())
     for array in jax.tree.leaves(arguments):
         digest.update(repr((array.shape, array.dtype.str)).encode() + np.ascontiguousarray(array).tobytes())
     key = digest.digest()
@@ -133,7 +134,7 @@ def predict(
 def prepare(study: Snapshot, size: int) -> None:
     """Compile what the next suggestion will need, while the user's own trial runs."""
     if study.encoder.num_features:
-        fit_program().prepare(study.key(FIT), _empty(study, size), np.int32(0))
+        fit_program(study.preset.settings.model).prepare(study.key(FIT), _empty(study, size), np.int32(0))
         prepare_pick(study, size)
 
 
@@ -159,9 +160,9 @@ def pick_arguments(study: Snapshot, model: Model | None, explores: bool, size: i
 
 
 @functools.cache
-def fit_program() -> Program:
+def fit_program(settings: ModelSettings) -> Program:
     """Fit of one study from one start."""
-    return Program("fit", fit_arrays_from)
+    return Program("fit", functools.partial(fit_arrays_from, settings=settings), settings)
 
 
 def pick_program(study: Snapshot) -> Program:
@@ -181,14 +182,17 @@ def predict_program() -> Program:
     return Program("predict", predict_arrays)
 
 
-def fit_arrays(key: Array, observations: Observations) -> Model:
+def fit_arrays(key: Array, observations: Observations, *, settings: ModelSettings) -> Model:
     """`bandit.fit_model` with a key that is plain data, so that it can be stored and stacked."""
-    return bandit.fit_model(jax.random.wrap_key_data(key, impl="threefry2x32"), observations)
+    return bandit.fit_model(jax.random.wrap_key_data(key, impl="threefry2x32"), observations, settings)
 
 
-def fit_arrays_from(key: Array, observations: Observations, which: Array) -> Model:
+def fit_arrays_from(
+    key: Array, observations: Observations, which: Array, *, settings: ModelSettings
+) -> Model:
     """`bandit.fit_model_from` with a key that is plain data."""
-    return bandit.fit_model_from(jax.random.wrap_key_data(key, impl="threefry2x32"), observations, which)
+    wrapped = jax.random.wrap_key_data(key, impl="threefry2x32")
+    return bandit.fit_model_from(wrapped, observations, which, settings)
 
 
 def pick_arrays(

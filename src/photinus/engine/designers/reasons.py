@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from photinus.engine.bandit import Model, Pick
 from photinus.engine.designers.snapshot import Snapshot
-from photinus.engine.warping import unwarp
 
 QUANTILES = {"q05": 0.05, "q50": 0.5, "q95": 0.95}
 NUM_NEAREST = 3
@@ -23,9 +22,10 @@ def explain(study: Snapshot, model: Model, found: Pick, explores: bool) -> dict[
     predicted = quantiles(study, model, found.mu, found.sigma)
     names = [axis.name for axis in study.encoder.axes] + list(study.encoder.categoricals)
     length_scales = np.sqrt(np.concatenate([hyper.continuous, hyper.categorical]))
-    bound = "hypervolume_ucb" if study.problem.is_multi_objective else "ucb"
+    single = study.preset.settings.acquisition
+    promise = "hypervolume_ucb" if study.problem.is_multi_objective else single
     return {
-        "method": "pure_exploration" if explores else bound,
+        "method": "pure_exploration" if explores else promise,
         "intent": "explore" if explores or not _beats_the_best(study, predicted) else "exploit",
         "acquisition": float(found.score),
         "predicted": {name: {q: p[q] for q in QUANTILES} for name, p in predicted.items()},
@@ -62,7 +62,7 @@ def quantile_rows(
             # Where less is better the warped axis points the other way, and so do its quantiles.
             z = mu[:, m] + study.signs[m] * sigma * STANDARD.inv_cdf(probability)
             with np.errstate(over="ignore"):  # what no float can hold is not known either
-                values = study.signs[m] * unwarp(z, warping) if has_values else np.full(len(z), math.nan)
+                values = study.signs[m] * warping.undo(z) if has_values else np.full(len(z), math.nan)
             columns[name] = [value if math.isfinite(value) else None for value in values.tolist()]
         columns |= {"mean_warped": mu[:, m].tolist(), "std_warped": sigma.tolist()}
         for i, row in enumerate(rows):

@@ -5,7 +5,7 @@ N trials, M metrics that share all hyperparameters;  K = k(X, X) + σ²I = LLᵀ
 """
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from photinus.engine import lbfgs
 from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, Scalar
 from photinus.engine.gp import priors
 from photinus.engine.gp.cholesky import gram, inverse_factor
+from photinus.engine.gp.joint_prior import JointPrior
 from photinus.engine.gp.kernel import (
     Hyperparameters,
     matern52,
@@ -21,8 +22,13 @@ from photinus.engine.gp.kernel import (
     squared_distance,
     sum_over_mismatches,
 )
+from photinus.engine.gp.priors import IndependentPrior
 
-NUM_STARTS = 4  # paper, App. B
+LengthScales = Literal["independent", "joint"]
+PRIORS: dict[LengthScales, type[IndependentPrior | JointPrior]] = {
+    "independent": IndependentPrior,
+    "joint": JointPrior,
+}
 MAX_STEPS = 50  # paper, App. B
 MAX_TRIES = 20  # paper, App. B: line-search steps
 SIDE_BY_SIDE = 256  # ours: up to this many padded trials the starts run together
@@ -36,14 +42,20 @@ class Fit(NamedTuple):
     num_evaluations: Int[Array, ""]  # of the loss
 
 
-def fit(key: Key, X: Features, y: Float[Array, "N M"], is_completed: Bool[Array, " N"]) -> Fit:
+def fit(
+    key: Key,
+    X: Features,
+    y: Float[Array, "N M"],
+    is_completed: Bool[Array, " N"],
+    length_scales: LengthScales = "independent",
+) -> Fit:
     """Minimise the loss from every start."""
 
     def search(which: Array) -> Fit:
-        return fit_from(key, which, X, y, is_completed)
+        return fit_from(key, which, X, y, is_completed, length_scales)
 
-    # Side by side while that saves time; one after another when four matrices at once would cost memory instead.
-    starts = jnp.arange(NUM_STARTS)
+    # Side by side while that saves time; one after another when several matrices at once would cost memory instead.
+    starts = jnp.arange(PRIORS[length_scales].num_starts)
     fits = jax.vmap(search)(starts) if y.shape[0] <= SIDE_BY_SIDE else jax.lax.map(search, starts)
     best = jnp.argmin(fits.loss)
     hyper = jax.tree.map(lambda v: v[best], fits.hyper)
@@ -51,25 +63,33 @@ def fit(key: Key, X: Features, y: Float[Array, "N M"], is_completed: Bool[Array,
 
 
 def fit_from(
-    key: Key, which: Int[Array, ""], X: Features, y: Float[Array, "N M"], is_completed: Bool[Array, " N"]
+    key: Key,
+    which: Int[Array, ""],
+    X: Features,
+    y: Float[Array, "N M"],
+    is_completed: Bool[Array, " N"],
+    length_scales: LengthScales = "independent",
 ) -> Fit:
-    """Minimise the loss from one start, log-uniform in the bounds; without data, the priors' centres."""
+    """Minimise the loss from one of the prior's starts; without data, the prior's centres."""
     num_continuous, num_categorical = X.continuous.shape[1], X.categorical.shape[1]
-    low, high = priors.log_bounds(num_continuous, num_categorical)
-    centres = priors.log_centres(num_continuous, num_categorical)
-    starts = jax.random.uniform(key, (NUM_STARTS, low.shape[0]), low.dtype, low, high)
+    prior = PRIORS[length_scales](num_continuous, num_categorical)
+    (low, high), centres = prior.bounds, prior.centres
     found = lbfgs.minimise(
-        lambda theta: loss_and_gradient(theta, X, y, is_completed),
-        starts[which], low, high, max_steps=MAX_STEPS, max_tries=MAX_TRIES,
+        lambda theta: loss_and_gradient(theta, X, y, is_completed, length_scales),
+        prior.starts(key)[which], low, high, max_steps=MAX_STEPS, max_tries=MAX_TRIES,
     )  # fmt: skip
-    # No finite loss anywhere means no usable data; the centres are what the priors say without any.
+    # No finite loss anywhere means no usable data; the centres are what the prior says without any.
     is_usable = jnp.any(is_completed) & jnp.isfinite(found.loss)
     theta = jnp.where(is_usable, found.x, centres)
     return Fit(priors.unpack(theta, num_continuous), found.loss, found.num_evaluations)
 
 
 def loss_and_gradient(
-    theta: Float[Array, " H"], X: Features, y: Float[Array, "N M"], is_completed: Bool[Array, " N"]
+    theta: Float[Array, " H"],
+    X: Features,
+    y: Float[Array, "N M"],
+    is_completed: Bool[Array, " N"],
+    length_scales: LengthScales = "independent",
 ) -> tuple[Scalar, Float[Array, " H"]]:
     """Negative log posterior density of θ and its gradient, both in closed form.
 
@@ -78,7 +98,7 @@ def loss_and_gradient(
     num_continuous, num_categorical = X.continuous.shape[1], X.categorical.shape[1]
     num_metrics = y.shape[1]
     hyper = priors.unpack(theta, num_continuous)
-    centres = priors.log_centres(num_continuous, num_categorical)
+    prior = PRIORS[length_scales](num_continuous, num_categorical)
     pairs = is_completed[:, None] & is_completed[None, :]
     eye = jnp.eye(y.shape[0], dtype=bool)
 
@@ -91,7 +111,7 @@ def loss_and_gradient(
     log_determinant = -2.0 * jnp.sum(jnp.log(jnp.diagonal(W)))
     num_labels = num_metrics * jnp.sum(is_completed)
     nll = 0.5 * (jnp.sum(v * v) + num_metrics * log_determinant + num_labels * math.log(2.0 * math.pi))
-    loss = nll + priors.penalty(theta, centres)  # (13)
+    loss = nll + prior.penalty(theta)  # (13)
 
     # G = ∂nll/∂K. Every derivative is a sum over pairs of G times that of k.
     G = 0.5 * jnp.where(pairs, num_metrics * gram(W) - alpha @ alpha.T, 0.0)
@@ -105,4 +125,4 @@ def loss_and_gradient(
         -5.0 / hyper.categorical * sum_over_mismatches(S, X.categorical),
         (hyper.noise_variance * jnp.trace(G))[None],
     ])  # fmt: skip
-    return loss, gradient + 2.0 * priors.PENALTY * (theta - centres)  # (14)
+    return loss, gradient + prior.slope(theta)  # (14)
