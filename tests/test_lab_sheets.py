@@ -3,6 +3,7 @@
 import csv
 import errno
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -137,9 +138,73 @@ def test_of_two_who_want_the_same_file_one_is_refused(study, tmp_path):
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert sum(isinstance(outcome, ArgumentError) for outcome in outcomes) == 3
-    assert len(study) == 3
-    assert [row[0] for row in cells(tmp_path / "plate.csv")[1:]] == ["0", "1", "2"]
+    refused = [str(outcome) for outcome in outcomes if isinstance(outcome, ArgumentError)]
+    [trials] = [outcome for outcome in outcomes if not isinstance(outcome, ArgumentError)]
+    assert len(refused) == 3 and all("plate.csv' exists" in message for message in refused)
+    written = [row[0] for row in cells(tmp_path / "plate.csv")[1:]]
+    assert written == [str(trial.number) for trial in trials]
+    # Nobody else holds a trial: what the others were given, they handed back.
+    assert [str(trial.number) for trial in study.trials if trial.state == TrialState.ACTIVE] == written
+    assert os.listdir(tmp_path) == ["plate.csv"]
+
+
+KILLED = """
+import os, signal, sys
+import photinus as ph
+study = ph.load_study("coating", storage=sys.argv[1])
+ask = study.ask
+def die(*arguments):
+    ask(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+study.ask = die
+study.ask_sheet(sys.argv[2], 2)
+"""
+
+
+def test_whoever_is_killed_between_asking_and_writing_leaves_no_empty_sheet(tmp_path):
+    store, path = tmp_path / "lab.db", tmp_path / "sheets" / "plate.csv"
+    path.parent.mkdir()
+    study = ph.create_study(SPACE, "maximize", name="coating", storage=store, algorithm="random", seed=0)
+    done = subprocess.run([sys.executable, "-c", KILLED, store, path], timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    assert states(study) == ["active", "active"]
+    assert os.listdir(path.parent) == []
+    study.write_sheet(path, study.trials)  # the way back
+    assert [row[0] for row in cells(path)[1:]] == ["0", "1"]
+
+
+def test_a_file_that_appears_meanwhile_is_left_alone(study, tmp_path, monkeypatch):
+    path, ask = tmp_path / "plate.csv", study.ask
+
+    def slowly(*arguments):
+        path.write_text("of somebody else")
+        return ask(*arguments)
+
+    monkeypatch.setattr(study, "ask", slowly)
+    with pytest.raises(ArgumentError, match=r"plate.csv' exists, .*; trials 0, 1 were handed back, and are"):
+        study.ask_sheet(path, 2)
+    assert path.read_text() == "of somebody else"
+    assert states(study) == ["expired", "expired"]
+    assert os.listdir(tmp_path) == ["plate.csv"]
+
+
+def test_file_systems_without_links(study, tmp_path, monkeypatch):
+    def refuse(source, target):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    study.ask_sheet(tmp_path / "plate.csv", 2)
+    assert os.listdir(tmp_path) == ["plate.csv"] and len(cells(tmp_path / "plate.csv")) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("n" * 256, "File name too long"), ("file.txt/plate.csv", "Not a directory")]
+)
+def test_names_that_cannot_be_are_refused_before_a_trial_is_handed_out(study, tmp_path, name, message):
+    (tmp_path / "file.txt").touch()
+    with pytest.raises(ArgumentError, match=rf"cannot be written \({message}\): choose another file$"):
+        study.ask_sheet(tmp_path / name)
+    assert len(study) == 0
 
 
 def full_disk(*_):
@@ -173,7 +238,10 @@ def test_trials_that_cannot_be_handed_back_are_named(study, tmp_path, monkeypatc
 
     monkeypatch.setattr(Path, "write_bytes", full_disk)
     monkeypatch.setattr(study, "release", lost)
-    with pytest.raises(ArgumentError, match="trials 0, 1 are out without a sheet: write one of the active"):
+    with pytest.raises(
+        ArgumentError,
+        match="trials 0, 1 are out without a sheet: write one of the active trials by `photinus trials NAME",
+    ):
         study.ask_sheet(tmp_path / "plate.csv", 2)
     monkeypatch.undo()
     study.write_sheet(tmp_path / "plate.csv", study.trials)

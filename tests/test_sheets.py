@@ -43,6 +43,13 @@ def test_one_row_in_many_spellings(read, text):
     assert read(text) == [({"lr": 0.5, "opt": "a"}, Measurement.completed({"error": 1.5}))]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("delimiter", "\t;,")
+def test_unicode_text_of_a_spreadsheet(read, encoding, delimiter):
+    text = "\ufefflr\topt\terror\tµ\r\n0.5\ta\t1.5\tΩ\r\n".replace("\t", delimiter)
+    assert read(text.encode(encoding)) == [({"lr": 0.5, "opt": "a"}, Measurement.completed({"error": 1.5}))]
+
+
 def test_outcomes(read):
     rows = read(
         "lr,opt,error,infeasible,failed,state,message\n"
@@ -97,6 +104,9 @@ def test_contradictions_are_refused(read, text, message):
             "row 2: at most 3 cells belong there, got 4: put what has a comma inside",
         ),
         (b"lr,opt,error,\xb5\n", "must be a CSV file in UTF-8, but .*: save it as `CSV UTF-8`"),
+        (b"\xff\xfel\x00r\x00,", "must be a CSV file in UTF-8, but .*truncated data: save it as `CSV UTF-8`"),
+        ("lr,opt,error\n0.5,a,1.5\n".encode("utf-16-le"), "but it begins like UTF-16 without .*: save it as"),
+        ("lr,opt,error\n0.5,a,1.5\n".encode("utf-16-be"), "but it begins like UTF-16 without .*: save it as"),
         (b"PK\x03\x04\x14\x00", "must be a CSV file, but it is a workbook: save it as `CSV UTF-8` first"),
         ('lr\n"' + "x" * 200_000 + '"\n', "row 2: must be CSV, but field larger than"),
         ('lr,opt,error\n1,"a,2\n3,a,4\n', "row 2: must be CSV, but unexpected end of data"),

@@ -254,16 +254,16 @@ class Study(Displayed):
             worker: as in `ask`.
             lease: as in `ask`.
         """
-        with new_file(Path(path)) as write:
-            trials = self.ask(n, worker, lease)
-            with handed_back(Path(path), trials, self.release):
-                write(sheet_text(self.problem, self.name, trials))
+        write = new_file(Path(path))
+        trials = self.ask(n, worker, lease)
+        with handed_back(trials, self.release):
+            write(sheet_text(self.problem, self.name, trials))
         return trials
 
     def write_sheet(self, path: str | Path, trials: Iterable[Trial]) -> None:
         """Write a new CSV file of trials as `ask_sheet` does, with the results of those that have one."""
-        with new_file(Path(path)) as write:
-            write(sheet_text(self.problem, self.name, list(trials)))
+        write = new_file(Path(path))
+        write(sheet_text(self.problem, self.name, list(trials)))
 
     def tell_sheet(self, path: str | Path, *, worker: str | None = None) -> ToldSheet:
         """Tell the results in a sheet that was filled in: all of them or, if anything in it is wrong, none.

@@ -120,6 +120,22 @@ def test_a_lost_sheet_is_written_again(photinus, study, folder):
     assert "3 rows were told before" in result.stderr and "3 rows have no result" in result.stderr
 
 
+def test_a_plate_that_excel_saved_as_unicode_text(photinus, study, folder):
+    photinus("ask", study, "-n", 2, "--csv", "plate.csv")
+    fill(folder / "plate.csv", "error", "0.5", "0.25")
+    with (folder / "plate.txt").open("w", newline="", encoding="utf-16") as file:
+        csv.writer(file, delimiter="\t").writerows(read(folder / "plate.csv"))
+    assert (folder / "plate.txt").read_bytes()[:2] in (b"\xff\xfe", b"\xfe\xff")
+    assert photinus("tell", study, "plate.txt").stdout == "2 trials told: trials 3, 4\n"
+
+
+def test_a_batch_that_cannot_be_written_is_handed_back(photinus, study, as_json, folder):
+    (folder / "taken").mkdir()
+    said = photinus("ask", study, "-n", 2, "--to", "json", "-o", "taken", code=2).stderr
+    assert "'taken' cannot be written" in said and "trials 3, 4 were handed back" in said
+    assert [trial["state"] for trial in as_json("trials", study)][3:] == ["expired"] * 2
+
+
 def test_csv_on_stdout_is_the_sheet(photinus, study, folder):
     shown = photinus("ask", study, "--worker", "ada", "--to", "csv").stdout
     photinus("ask", study, "--worker", "ada", "--csv", "plate.csv")

@@ -1,5 +1,6 @@
 """What happens where an adapter's package is missing, broken or too old."""
 
+import re
 import subprocess
 import sys
 
@@ -7,22 +8,26 @@ import pytest
 
 from photinus.errors import MissingDependency
 from photinus.integrations import packages
-from photinus.integrations.packages import MCP, OPTUNA, RAY, SKLEARN, Requires
+from photinus.integrations.packages import GRPC, MCP, OPTUNA, PROTOBUF, RAY, SKLEARN, Requires
 
 WITHOUT = """
 import importlib.metadata, sys
 found = importlib.metadata.version
+installed = None
 def version(name):
-    if name == {distribution!r}:
+    if name != {distribution!r}:
+        return found(name)
+    if installed is None:
         raise importlib.metadata.PackageNotFoundError(name)
-    return found(name)
+    return installed
 importlib.metadata.version = version
 import photinus, photinus.integrations
-assert {package!r} not in sys.modules
-try:
-    import {module}
-except ImportError as error:
-    print(type(error).__name__, error)
+for installed in (None, "0.0.7"):
+    assert {package!r} not in sys.modules
+    try:
+        import {module}
+    except ImportError as error:
+        print(type(error).__name__, error)
 """
 
 
@@ -37,17 +42,28 @@ except ImportError as error:
         ("photinus.integrations.ray_executor", "ray", "ray", "ray"),
     ],
 )
-def test_a_missing_package_is_named_with_the_line_that_installs_it(module, distribution, package, extra):
+def test_a_package_is_named_with_the_line_that_installs_it(module, distribution, package, extra):
     program = WITHOUT.format(module=module, distribution=distribution, package=package)
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == (
-        f"MissingDependency this needs {distribution}, which is not installed: "
-        f'pip install --upgrade "photinus[{extra}]"'
+    missing, old = done.stdout.splitlines()
+    remedy = f'pip install --upgrade "photinus[{extra}]"'
+    assert missing == f"MissingDependency this needs {distribution}, which is not installed: {remedy}"
+    assert re.fullmatch(
+        rf"MissingDependency this needs {distribution} >= [1-9][\d.]+, but 0\.0\.7 is installed: {re.escape(remedy)}",
+        old,
     )
 
 
 @pytest.mark.parametrize(
-    ("needs", "old"), [(MCP, "2.0.1"), (OPTUNA, "4.1.9"), (RAY, "2.49.2"), (SKLEARN, "1.4.2")]
+    ("needs", "old"),
+    [
+        (GRPC, "1.69.0"),
+        (MCP, "2.0.1"),
+        (OPTUNA, "4.1.9"),
+        (PROTOBUF, "5.28.3"),
+        (RAY, "2.49.2"),
+        (SKLEARN, "1.4.2"),
+    ],
 )
 def test_a_package_that_is_too_old_is_refused(needs, old, monkeypatch):
     monkeypatch.setattr(packages.metadata, "version", lambda name: old)

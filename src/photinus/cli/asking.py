@@ -21,7 +21,7 @@ from photinus.cli.output import note, print_facts, print_json, print_line, print
 from photinus.errors import ArgumentError, PhotinusError
 from photinus.problem import Problem
 from photinus.record import NewTrial
-from photinus.sheets import read_points, sheet_text
+from photinus.sheets import handed_back, read_points, sheet_text
 from photinus.space import Value
 from photinus.study import Study
 from photinus.texts import number_from_text, plain_json, value_from_text, value_to_text
@@ -80,7 +80,7 @@ def ask(
     else:
         trials = study.ask(count, worker=worker, lease=lease)
     if output is not None:
-        with output_file(output) as file:
+        with handed_back(trials, study.release), output_file(output) as file:
             file.write_text(_json_batch(trials), encoding="utf-8")
     if as_json:
         print_json([trial.to_dict() for trial in trials])

@@ -1,14 +1,13 @@
 """Studies as tools for agents, one method each. What a method says of itself is what an agent reads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 from photinus.arguments import check_name
 from photinus.backend import Backend
-from photinus.best import best_trials
+from photinus.best import best_trials, costs
 from photinus.errors import PhotinusError, SpaceError, UnknownStudy
 from photinus.integrations.packages import MCP
-from photinus.plots.source import ranked
 from photinus.problem import Problem
 from photinus.report import advise
 from photinus.space import Parameter, SearchSpace, parameter_from_dict
@@ -250,8 +249,7 @@ class StudyTools:
 
         def work() -> answers.TrialsAnswer:
             opened = self.open_study(study)
-            choose = best_trials if opened.problem.is_multi_objective else ranked
-            found = choose(opened.problem, opened.trials)
+            found = _best_first(opened.problem, opened.trials)
             return answers.trials_answer(study, found[:limit], max(len(found) - limit, 0))
 
         content = await self._calls.run(ctx, "reading", work)
@@ -309,6 +307,14 @@ class StudyTools:
     def _one(self, study: str, trial: Trial) -> CallToolResult:
         content = answers.trials_answer(study, [trial])
         return answer(content, texts.outcome_text(content.trials[0]))
+
+
+def _best_first(problem: Problem, trials: Sequence[Trial]) -> list[Trial]:
+    """Completed trials, the best first, or the Pareto set by number."""
+    if problem.is_multi_objective:
+        return best_trials(problem, trials)
+    completed = [trial for trial in trials if trial.state == TrialState.COMPLETED]
+    return sorted(completed, key=lambda trial: costs(problem, trial))
 
 
 def _space(parameters: list[ParameterBody]) -> SearchSpace:

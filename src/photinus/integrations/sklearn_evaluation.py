@@ -106,6 +106,7 @@ class Evaluation:
         self._metrics = metrics
         self._error_score = error_score
         self._results: Results = {}
+        self._num_candidates = 0
         self._num_infeasible = 0
         self.ledger = Ledger(error_score)
 
@@ -125,10 +126,11 @@ class Evaluation:
                 {metric: float(column[i]) for metric, column in columns.items()}
                 for i in range(len(candidates))
             ]
+        self._num_candidates += len(candidates)
         self._num_infeasible += sum(not is_finite(score) for score in scores)
         return scores
 
-    def finish(self, num_candidates: int) -> None:
+    def finish(self) -> None:
         """Say, once, what could not be scored; an error if nothing could."""
         error = self.ledger.first_error
         if error is not None and self.ledger.candidates is None:
@@ -136,8 +138,9 @@ class Evaluation:
         num_bad = max(self._num_infeasible, self.ledger.num_failed)
         if num_bad:
             warnings.warn(
-                f"{num_bad} of {num_candidates} candidates could not be scored, because fits failed or scores are not "
-                f"finite: error_score='raise' shows where.{'' if error is None else f' The first error: {error}'}",
+                f"{num_bad} of {self._num_candidates} candidates could not be scored, because fits failed or scores "
+                f"are not finite: error_score='raise' shows where."
+                f"{'' if error is None else f' The first error: {error}'}",
                 FitFailedWarning,
                 stacklevel=2,
             )

@@ -3,24 +3,27 @@
 scikit-learn's own `BaseSearchCV` does all but the choice of points: splits, scores, `cv_results_`, refitting.
 """
 
+import itertools
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, cast
 
 from photinus.arguments import check_integer
 from photinus.errors import ArgumentError
 from photinus.integrations.packages import SKLEARN
+from photinus.integrations.sklearn_callbacks import Watch, read_callbacks
 from photinus.integrations.sklearn_evaluation import Evaluation, is_finite
 from photinus.integrations.sklearn_space import Space, read_spaces
 from photinus.local import create_study, open_backend
+from photinus.space import Value
 from photinus.storage import MemoryStorage
 from photinus.study import Study
 from photinus.trial import Trial
 
 with SKLEARN:
     from sklearn.model_selection._search import BaseSearchCV
-    from sklearn.utils import check_random_state
+    from sklearn.utils import check_random_state, metadata_routing
 
 SINGLE_METRIC = "score"  # how scikit-learn calls the only one
 
@@ -42,10 +45,14 @@ class PhotinusSearchCV(BaseSearchCV):
         algorithm: see `photinus.create_study`.
         objectives: which metrics to search by, where there are several. Left out, it is the one named by `refit`, or
             else all of them, as a search with several objectives.
+        optimizer_kwargs: must be empty: settings of scikit-optimize's model have no meaning here.
 
     Attributes:
         studies_: the study of every space, with reasons, predictions and pictures.
     """
+
+    # `callback` is no data that scikit-learn could be asked to route.
+    __metadata_request__fit: ClassVar = {"callback": metadata_routing.UNUSED}
 
     def __init__(
         self,
@@ -57,6 +64,7 @@ class PhotinusSearchCV(BaseSearchCV):
         n_points: int = 1,
         algorithm: str = "default",
         objectives: str | Sequence[str] | None = None,
+        optimizer_kwargs: Mapping[str, Any] | None = None,
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: Any = True,
@@ -73,6 +81,7 @@ class PhotinusSearchCV(BaseSearchCV):
         self.n_points = n_points
         self.algorithm = algorithm
         self.objectives = objectives
+        self.optimizer_kwargs = optimizer_kwargs
         self.random_state = random_state
         super().__init__(
             estimator=estimator,
@@ -95,6 +104,27 @@ class PhotinusSearchCV(BaseSearchCV):
             )
         return self.studies_[0]
 
+    def fit(self, X: Any, y: Any = None, *, callback: Any = None, **params: Any) -> "PhotinusSearchCV":
+        """Search, and fit the best candidate to all data.
+
+        Args:
+            X: the samples, as in `RandomizedSearchCV`.
+            y: what they are labelled with.
+            callback: called after every batch with the result so far, or a list of such callables: see
+                `photinus.integrations.sklearn_callbacks`. If one returns true, the search of that space ends.
+            params: handed on to estimator, scorer and splitter.
+        """
+        if self.optimizer_kwargs:
+            raise ArgumentError(
+                f"`optimizer_kwargs` must be empty, got {', '.join(map(repr, self.optimizer_kwargs))}: they are "
+                "settings of scikit-optimize's model; `algorithm` chooses among ours, and `random_state` is the seed"
+            )
+        self._callbacks = read_callbacks(callback)
+        try:
+            return super().fit(X, y, **params)
+        finally:
+            del self._callbacks
+
     # scikit-learn 1.9 hands over the context of its callbacks if there is an argument for it; older ones do not.
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:  # pyright: ignore
         """Called by `BaseSearchCV.fit`."""
@@ -102,6 +132,11 @@ class PhotinusSearchCV(BaseSearchCV):
         spaces = read_spaces(self.param_distributions, self.search_spaces, self.n_iter)
         batch_size = check_integer("n_points", self.n_points, 1)
         goals = dict.fromkeys(self._metric_names(), "maximize")
+        if self._callbacks and len(goals) > 1:
+            raise ArgumentError(
+                f"`callback` is told the best point so far, but {', '.join(goals)} have no single best: name the one "
+                "to go by in `objectives`"
+            )
         random = check_random_state(self.random_state)
         studies = [
             create_study(
@@ -122,10 +157,11 @@ class PhotinusSearchCV(BaseSearchCV):
                 # scikit-learn would say so again after every batch; once, at the end, will do.
                 warnings.filterwarnings("ignore", message="One or more of the t.* scores are non-finite")
                 for space, study in zip(spaces, studies, strict=True):
-                    _search(study, space, batch_size, evaluation)
+                    watch = Watch(self._callbacks, space)
+                    _search(study, space, batch_size, evaluation, watch)
         finally:
             del self._ledger
-        evaluation.finish(sum(len(study) for study in studies))
+        evaluation.finish()
         self.studies_ = studies
 
     def _format_results(
@@ -154,7 +190,8 @@ class PhotinusSearchCV(BaseSearchCV):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {**cast(Any, super().__getstate__())}
-        state.pop("_ledger", None)
+        for name in ("_callbacks", "_ledger"):  # of a fit that is under way
+            state.pop(name, None)
         if "studies_" in state:
             state["studies_"] = [_pack(study) for study in state["studies_"]]
         return state
@@ -165,8 +202,9 @@ class PhotinusSearchCV(BaseSearchCV):
         super().__setstate__(state)
 
 
-def _search(study: Study, space: Space, batch_size: int, evaluation: Evaluation) -> None:
+def _search(study: Study, space: Space, batch_size: int, evaluation: Evaluation, watch: Watch) -> None:
     num_left = space.num_trials
+    points: Iterator[dict[str, Value]] = iter(())
     if space.size <= num_left:  # few enough to try each
         if space.size < num_left:
             warnings.warn(
@@ -174,18 +212,22 @@ def _search(study: Study, space: Space, batch_size: int, evaluation: Evaluation)
                 UserWarning,
                 stacklevel=2,
             )
-        for point in space.points():
-            study.enqueue(point)
-        num_left = int(space.size)
+        points, num_left = space.points(), int(space.size)
     while num_left:
-        trials = study.ask(min(batch_size, num_left))
-        num_left -= len(trials)
-        scores = evaluation.run([space.decode(trial.params) for trial in trials])
+        count = min(batch_size, num_left)
+        for point in itertools.islice(points, count):
+            study.enqueue(point)
+        trials = study.ask(count)
+        num_left -= count
+        candidates = [space.decode(trial.params) for trial in trials]
+        scores = evaluation.run(candidates)
         for trial, score in zip(trials, scores, strict=True):
             if is_finite(score):
                 study.tell(trial, score)
             else:
                 study.tell(trial, infeasible="a fit failed, or its score is not finite")
+        if watch.is_enough(candidates, [next(iter(score.values())) for score in scores]):
+            return
 
 
 def _pack(study: Study) -> tuple[Any, list[dict[str, Any]]]:

@@ -1,10 +1,11 @@
 """CSV files as people and their spreadsheets write them.
 
-Commas, semicolons or tabs between cells; where it is not commas, numbers may have a decimal comma. A byte order
-mark, empty rows, other columns and any order of rows and columns do no harm. Whatever is wrong with a file is said at
-once, each fault with its row, counted as spreadsheets do, and its column.
+UTF-8, or UTF-16 behind a byte order mark. Commas, semicolons or tabs between cells; where it is not commas, numbers
+may have a decimal comma. Empty rows, other columns and any order of rows and columns do no harm. Whatever is wrong
+with a file is said at once, each fault with its row, counted as spreadsheets do, and its column.
 """
 
+import codecs
 import csv
 import io
 import re
@@ -21,6 +22,8 @@ from photinus.trial import Measurement
 
 DELIMITERS = ",;\t"
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # how .xlsx, .ods and .xls begin
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what Excel calls Unicode text
+REMEDY = "save it as `CSV UTF-8`"
 
 
 def read_sheet(path: Path, problem: Problem, consequence: str) -> Sheet:
@@ -84,13 +87,15 @@ def _read_text(path: Path) -> str:
     except OSError as error:
         raise ArgumentError(f"{path} cannot be read ({error.strerror}): name a CSV file") from error
     if content.startswith(WORKBOOKS):
-        raise ArgumentError(f"{path} must be a CSV file, but it is a workbook: save it as `CSV UTF-8` first")
+        raise ArgumentError(f"{path} must be a CSV file, but it is a workbook: {REMEDY} first")
+    # Old code pages could only be guessed.
+    encoding = "utf-16" if content.startswith(UTF_16) else "utf-8-sig"
     try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ArgumentError(
-            f"{path} must be a CSV file in UTF-8, but {error}: save it as `CSV UTF-8`"
-        ) from error
+        if encoding != "utf-16" and b"\0" in content[:2]:
+            raise UnicodeError("it begins like UTF-16 without a byte order mark")
+        return content.decode(encoding)
+    except UnicodeError as error:
+        raise ArgumentError(f"{path} must be a CSV file in UTF-8, but {error}: {REMEDY}") from error
 
 
 def _delimiter(text: str, problem: Problem) -> str:
