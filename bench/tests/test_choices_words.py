@@ -38,12 +38,12 @@ def test_ablations_stand_beside_choices():
 
 @pytest.mark.parametrize("word", ["ucb-", "ucb-high", "ucb--1", "ucb-nan", "ucb-inf"])
 def test_a_coefficient_is_a_number_of_at_least_0(word):
-    with pytest.raises(ValueError, match=f"must be a number of at least 0, got '{word}'"):
+    with pytest.raises(ValueError, match=f"must be a number from 0 to inf, got '{word}'"):
         parse_algorithm(f"photinus-paper/{word}")
 
 
 def test_a_word_that_means_nothing_is_refused_with_those_that_do():
-    with pytest.raises(ValueError, match=r"named 'bigger': there are warped, .*, box, l-bfgs"):
+    with pytest.raises(ValueError, match=r"named 'bigger': there are warped, .*, seeds-NUMBER, l-bfgs"):
         parse_algorithm("photinus-paper/bigger")
 
 

@@ -3,7 +3,11 @@
     warped, winsorised     what labels the model is fitted to
     independent, joint     what is believed of length scales beforehand
     ucb, ucb-1.0, log-ei   what is maximised where there is something to exploit; a number is √β
-    balls, box             where the search may go
+    balls, box, anywhere   where the search may go
+    firefly, ascent        how it is searched
+    explore-0.1            how often a point is for exploration alone although there are new results
+    wait-1.0               and how often while results are awaited, as within a batch
+    seeds-1                how many points come before the model is asked
 
 Words follow each other by slashes and change the preset that is named before them; a later word wins. They are
 settings of a user's program too, so these runs take the same way as a preset's. A word that takes a part out is
@@ -13,23 +17,30 @@ none of these: see `ablations`.
 import math
 from collections.abc import Sequence
 
+from photinus.engine.ascent import AscentSettings
 from photinus.engine.bandit import BanditSettings
 from photinus.engine.designers.constants import Preset
+from photinus.engine.firefly import FireflySettings
 from photinus_bench import ablations
 
-UCB = "ucb-"
+UCB, EXPLORE, WAIT, SEEDS = "ucb-", "explore-", "wait-", "seeds-"
 
 
 def choose(preset: Preset, words: Sequence[str]) -> tuple[Preset, tuple[str, ...]]:
     """The preset as the words change it, and the words that are ablations."""
-    settings, others = preset.settings, []
+    others = []
     for word in words:
-        changed = _change(settings, word)
-        if changed is None:
-            others.append(word)
+        if word.startswith(EXPLORE):
+            preset = preset._replace(overwrite_probability=_number(word, EXPLORE, 1.0))
+        elif word.startswith(WAIT):
+            preset = preset._replace(waiting_probability=_number(word, WAIT, 1.0))
+        elif word.startswith(SEEDS):
+            preset = preset._replace(num_seeds=int(_number(word, SEEDS, 1000.0)))
+        elif settings := _change(preset.settings, word):
+            preset = preset._replace(settings=settings)
         else:
-            settings = changed
-    return preset._replace(settings=settings), tuple(others)
+            others.append(word)
+    return preset, tuple(others)
 
 
 def _change(settings: BanditSettings, word: str) -> BanditSettings | None:
@@ -43,23 +54,39 @@ def _change(settings: BanditSettings, word: str) -> BanditSettings | None:
             return settings._replace(acquisition="ucb")
         case "log-ei":
             return settings._replace(acquisition="log_ei")
-        case "balls" | "box":
+        case "balls" | "box" | "anywhere":
             return settings._replace(region=word)
+        case "firefly":
+            return settings._replace(search=FireflySettings())
+        case "ascent":
+            return settings._replace(search=AscentSettings())
         case _ if word.startswith(UCB):
-            return settings._replace(acquisition="ucb", ucb_coefficient=_coefficient(word))
+            return settings._replace(acquisition="ucb", ucb_coefficient=_number(word, UCB, math.inf))
         case _ if word in ablations.WORDS:
             return None
-    known = ("warped", "winsorised", "independent", "joint", "ucb", f"{UCB}NUMBER", "log-ei", "balls", "box")
+    known = (
+        *("warped", "winsorised", "independent", "joint", "ucb", f"{UCB}NUMBER", "log-ei"),
+        *(
+            "balls",
+            "box",
+            "anywhere",
+            "firefly",
+            "ascent",
+            f"{EXPLORE}NUMBER",
+            f"{WAIT}NUMBER",
+            f"{SEEDS}NUMBER",
+        ),
+    )
     raise ValueError(
         f"no part of the algorithm is named {word!r}: there are {', '.join((*known, *sorted(ablations.WORDS)))}"
     )
 
 
-def _coefficient(word: str) -> float:
+def _number(word: str, prefix: str, most: float) -> float:
     try:
-        value = float(word.removeprefix(UCB))
+        value = float(word.removeprefix(prefix))
     except ValueError:
         value = math.nan
-    if not 0.0 <= value < math.inf:
-        raise ValueError(f"the coefficient of the bound must be a number of at least 0, got {word!r}")
+    if not 0.0 <= value <= most or math.isinf(value):
+        raise ValueError(f"what follows {prefix!r} must be a number from 0 to {most}, got {word!r}")
     return value

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from photinus.engine import firefly
+from photinus.engine import ascent, firefly
 from photinus.engine.acquisition import hypervolume
 from photinus.engine.acquisition.box import Box, box
 from photinus.engine.acquisition.log_ei import log_expected_improvement
@@ -17,15 +17,19 @@ from photinus.engine.acquisition.pure_exploration import pure_exploration, thres
 from photinus.engine.acquisition.trust_region import TrustRegion, constrain, trust_region
 from photinus.engine.acquisition.ucb import upper_confidence_bound
 from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, Observations, Scalar
+from photinus.engine.ascent import AscentSettings
 from photinus.engine.features import Domain
 from photinus.engine.firefly import FireflySettings
 from photinus.engine.gp.fit import Fit, LengthScales, fit, fit_from
-from photinus.engine.gp.kernel import Hyperparameters
+from photinus.engine.gp.kernel import Hyperparameters, squared_distance
 from photinus.engine.gp.posterior import Posterior, Prediction, condition
 from photinus.engine.warping import Warping, warp
 from photinus.engine.winsorising import Winsorising, winsorise
 
 Labels = Literal["warped", "winsorised"]
+
+SAME = 1e-9  # ours: squared distance, in length scales, of points that are one
+REPEATED = 1e9  # ours: in a finite space every point is tried once before one is tried again
 
 
 class ModelSettings(NamedTuple):
@@ -40,12 +44,12 @@ class BanditSettings(NamedTuple):
 
     model: ModelSettings = ModelSettings()
     acquisition: Literal["ucb", "log_ei"] = "ucb"  # of one metric
-    region: Literal["balls", "box"] = "balls"  # where one metric is searched
+    region: Literal["balls", "box", "anywhere"] = "balls"  # where one metric is searched
     ucb_coefficient: float = 1.8  # √β
     explore_coefficient: float = 0.5  # √β_e
     penalty_coefficient: float = 10.0  # ρ
     num_weights: int = 1000
-    search: FireflySettings = FireflySettings()
+    search: FireflySettings | AscentSettings = FireflySettings()
 
 
 class Model(NamedTuple):
@@ -60,7 +64,9 @@ class Acquisition(NamedTuple):
     """What is maximised, before the trust region has its say."""
 
     posterior: Posterior
+    at_trials: Prediction
     region: TrustRegion
+    has_balls: bool  # whether that is where to search
     score: Callable[[Features], Array]
 
 
@@ -120,11 +126,14 @@ def acquisition(
     posterior = condition(hyper, observations, y)
     has_balls = num_metrics == 1 and settings.region == "balls"
     region = trust_region(observations, domain, is_enabled=has_balls)
-    tau = threshold(posterior.predict(observations.features), observations.is_real, settings.ucb_coefficient)
+    at_trials = posterior.predict(observations.features)
+    tau = threshold(at_trials, observations.is_real, settings.ucb_coefficient)
     directions = hypervolume.scalarisation(key, y, observations.is_completed, settings.num_weights)
 
     if num_metrics == 1 and settings.acquisition == "log_ei":
-        best = jnp.max(y[:, 0], where=observations.is_completed, initial=-jnp.inf)
+        # What the model expects of the best trial, not what was measured: luck is nothing to improve on. Those whose
+        # results are awaited count, or the next point would lie beside them.
+        best = jnp.max(at_trials.mu[:, 0], where=observations.is_real, initial=-jnp.inf)
 
         def promise(at: Prediction) -> Float[Array, " T"]:
             return log_expected_improvement(at, best, hyper.noise_variance)
@@ -140,7 +149,7 @@ def acquisition(
         unknown = pure_exploration(at, tau, settings.explore_coefficient, settings.penalty_coefficient)
         return jnp.where(explores, unknown, promising)
 
-    return Acquisition(posterior, region, score)
+    return Acquisition(posterior, at_trials, region, has_balls, score)
 
 
 def pick(
@@ -156,22 +165,17 @@ def pick(
 ) -> Pick:
     """Maximise the acquisition inside the trust region, whatever that is."""
     key_search, key_weights = jax.random.split(key)
-    posterior, region, score = acquisition(key_weights, observations, y, domain, hyper, explores, settings)
-    seeds, is_seed = _latest(observations, settings.search)
+    found = acquisition(key_weights, observations, y, domain, hyper, explores, settings)
+    posterior, at_trials, region = found.posterior, found.at_trials, found.region
+    radius, has_trust_region = region.radius, region.is_active
+    inside = None
     if settings.region == "box" and y.shape[1] == 1:
         # Where little is known is wherever it is, so exploring has the whole cube.
-        inside = box(observations, domain, hyper.continuous, is_enabled=~explores)
+        inside = box(observations, at_trials.mu[:, 0], domain, hyper.continuous, is_enabled=~explores)
         radius, has_trust_region = 0.5 * inside.length, inside.is_active
-        best = _maximise_inside(
-            inside, key_search, score, domain, max_categories, seeds, is_seed, settings.search
-        )
-    else:
-        radius, has_trust_region = region.radius, region.is_active
-        best = firefly.maximise(
-            key_search,
-            lambda x: constrain(region, x.continuous, score(x)),
-            domain, max_categories, seeds, is_seed, settings.search,
-        )  # fmt: skip
+    best = _maximise(
+        key_search, found, inside, observations, domain, max_categories=max_categories, settings=settings
+    )
     at = posterior.predict(best.features)
     return Pick(
         features=best.features,
@@ -185,7 +189,59 @@ def pick(
     )
 
 
-def _maximise_inside(
+def _maximise(
+    key: Key,
+    acquisition: Acquisition,
+    inside: Box | None,
+    observations: Observations,
+    domain: Domain,
+    *,
+    max_categories: int,
+    settings: BanditSettings,
+) -> firefly.Best:
+    """Search by the means that the settings name."""
+    search, score = settings.search, acquisition.score
+    if isinstance(search, AscentSettings):
+        return _climb(key, acquisition, inside, observations, domain, max_categories, search)
+    seeds, is_seed = _latest(observations, search)
+    if inside is not None:
+        return _fly_inside(inside, key, score, domain, max_categories, seeds, is_seed, search)
+    return firefly.maximise(
+        key,
+        lambda x: constrain(acquisition.region, x.continuous, score(x)),
+        domain, max_categories, seeds, is_seed, search,
+    )  # fmt: skip
+
+
+def _climb(
+    key: Key,
+    acquisition: Acquisition,
+    inside: Box | None,
+    observations: Observations,
+    domain: Domain,
+    max_categories: int,
+    settings: AscentSettings,
+) -> firefly.Best:
+    """Climb from good trials and from anywhere in the box; in a finite space, to a point that is new if any is."""
+    num_continuous = observations.features.continuous.shape[1]
+    posterior = acquisition.posterior
+    region = ascent.Region(jnp.zeros(num_continuous), jnp.ones(num_continuous))
+    if inside is not None:
+        region = ascent.Region(inside.low, inside.high)
+    is_finite = jnp.all(ascent.is_discrete(domain))
+
+    def score(x: Features) -> Float[Array, " T"]:
+        scores = acquisition.score(x)
+        if acquisition.has_balls:
+            scores = constrain(acquisition.region, x.continuous, scores)
+        distance = jnp.where(posterior.is_real, squared_distance(posterior.hyper, x, posterior.X), jnp.inf)
+        return jnp.where(is_finite & (jnp.min(distance, axis=1) < SAME), scores - REPEATED, scores)
+
+    seeds, is_seed = _most_promising(acquisition.at_trials, observations, settings.num_seeds)
+    return ascent.maximise(key, score, domain, max_categories, region, seeds, is_seed, settings)
+
+
+def _fly_inside(
     inside: Box,
     key: Key,
     score: Callable[[Features], Array],
@@ -211,3 +267,26 @@ def _latest(observations: Observations, settings: FireflySettings) -> tuple[Feat
     count = firefly.num_seeded(features.continuous.shape[1] + features.categorical.shape[1], settings)
     row = jnp.sum(observations.is_completed) - 1 - jnp.arange(count)
     return jax.tree.map(lambda v: v[jnp.maximum(row, 0)], features), row >= 0
+
+
+def _most_promising(
+    at_trials: Prediction, observations: Observations, count: int
+) -> tuple[Features, Bool[Array, " S"]]:
+    """Completed trials of which the model expects most; of several metrics, the best for one mixture after another."""
+    is_completed, mu = observations.is_completed, at_trials.mu
+    num_rows, num_metrics = mu.shape
+    if num_metrics == 1:
+        expected = jnp.where(is_completed, mu[:, 0], -jnp.inf)
+        row = jnp.argsort(-expected)[jnp.minimum(jnp.arange(count), num_rows - 1)]
+        return jax.tree.map(lambda v: v[row], observations.features), jnp.arange(count) < jnp.sum(
+            is_completed
+        )
+    low = jnp.min(mu, axis=0, where=is_completed[:, None], initial=jnp.inf)
+    high = jnp.max(mu, axis=0, where=is_completed[:, None], initial=-jnp.inf)
+    relative = (mu - low) / jnp.where(high > low, high - low, 1.0)
+    # One metric after another has the upper hand.
+    weights = 0.1 + jnp.eye(num_metrics, dtype=mu.dtype)[jnp.arange(count) % num_metrics]
+    weights = jnp.where((jnp.arange(count) == 0)[:, None], 1.0, weights)
+    worst_off = jnp.min(relative[:, None, :] / weights, axis=2)
+    row = jnp.argmax(jnp.where(is_completed[:, None], worst_off, -jnp.inf), axis=0)
+    return jax.tree.map(lambda v: v[row], observations.features), jnp.full(count, jnp.any(is_completed))

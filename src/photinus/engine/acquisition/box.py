@@ -18,7 +18,7 @@ from photinus.engine.arrays import Array, Bool, Features, Float, Int, Observatio
 from photinus.engine.features import Domain
 from photinus.engine.firefly import is_listed, round_features
 
-START = 0.8  # ours, as all below: of the unit interval
+START = 0.4  # ours, as all below: of the unit interval
 LEAST = 2.0**-7  # shorter than this it starts again
 GREATEST = 1.6  # at this length it covers everything from wherever it stands, length scales aside
 NUM_SUCCESSES = 3  # in a row double the length
@@ -56,14 +56,21 @@ class _State(NamedTuple):
 
 
 def box(
-    observations: Observations, domain: Domain, scales: Float[Array, " Dc"], is_enabled: Bool[Array, ""]
+    observations: Observations,
+    expected: Float[Array, " N"],
+    domain: Domain,
+    scales: Float[Array, " Dc"],
+    is_enabled: Bool[Array, ""],
 ) -> Box:
-    """Box for the trials so far, given squared length scales; the whole cube where nothing is feasible yet."""
+    """Box for the trials so far, around the feasible one of which most is expected, given squared length scales.
+
+    The whole cube where nothing is feasible yet.
+    """
     features, is_feasible = observations.features, observations.is_feasible
     num_features = features.continuous.shape[1] + features.categorical.shape[1]
     labels = jnp.where(is_feasible, observations.labels[:, 0], -jnp.inf)
     length = box_length(labels, observations.is_completed, num_features)
-    centre = features.continuous[jnp.argmax(labels)]
+    centre = features.continuous[jnp.argmax(jnp.where(is_feasible, expected, -jnp.inf))]
     log_sides = 0.5 * jnp.log(scales)
     half = 0.5 * length * jnp.exp(log_sides - jnp.mean(log_sides))
     below, above = _neighbours(centre, domain)

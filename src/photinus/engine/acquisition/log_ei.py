@@ -6,7 +6,9 @@ little to hope for h is too small for a float, but its logarithm is not, and say
 
 import math
 
+import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.scipy.stats import norm
 
 from photinus.engine.arrays import Array, Float, Scalar
@@ -28,16 +30,28 @@ def log_expected_improvement(at: Prediction, best: Scalar, noise_variance: Scala
     return log_improvement((at.mu[:, 0] - best) / sigma) + jnp.log(sigma)
 
 
+@jax.custom_jvp
 def log_improvement(z: Array) -> Array:
-    """ln h(z), to almost full precision for every z and with a gradient for all above `LEAST`."""
+    """ln h(z), to almost full precision for every z and with a slope for all above `LEAST`."""
+    return _log_and_slope(z)[0]
+
+
+@log_improvement.defjvp
+def _log_improvement_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    value, slope = _log_and_slope(primals[0])
+    return value, slope * tangents[0]
+
+
+def _log_and_slope(z: Array) -> tuple[Array, Array]:
+    """ln h and its derivative Φ/h."""
     # Both branches are evaluated everywhere: each gets what it can take where it is not the one that counts.
     is_near = z > TAIL
     near, x = jnp.where(is_near, z, TAIL), -jnp.where(is_near, TAIL, jnp.maximum(z, LEAST))
-    direct = jnp.log(norm.pdf(near) + near * norm.cdf(near))
+    cumulative = norm.cdf(near)
+    h = norm.pdf(near) + near * cumulative
     # With R(x) = Q(x)/φ(x) = 1/(x + C), Mills' ratio, h(-x) = φ(x)·C·R(x), where C is the continued fraction
-    # 1/(x + 2/(x + 3/(x + ...))): everything positive, nothing cancels.
-    C = jnp.zeros_like(x)
-    for term in range(NUM_TERMS, 0, -1):
-        C = term / (x + C)
+    # 1/(x + 2/(x + 3/(x + ...))): everything positive, nothing cancels. The slope is 1/C.
+    C = lax.fori_loop(0, NUM_TERMS, lambda i, c: (NUM_TERMS - i) / (x + c), jnp.zeros_like(x))
     tail = jnp.log(C / (x + C)) - 0.5 * x * x - 0.5 * math.log(2.0 * math.pi)
-    return jnp.where(is_near, direct, tail)
+    tail_slope = jnp.where(z > LEAST, 1.0 / C, 0.0)
+    return jnp.where(is_near, jnp.log(h), tail), jnp.where(is_near, cumulative / h, tail_slope)

@@ -10,6 +10,7 @@ class Preset(NamedTuple):
 
     settings: BanditSettings = BanditSettings()
     overwrite_probability: float = 0.1  # paper, App. B: q, explore although there is new data
+    waiting_probability: float = 1.0  # paper, §3.6: explore while results are awaited
     num_seeds: int = 1  # paper, §3.8: the centre
     num_seeds_multi_objective: int = 10  # paper, App. B; the centre is one of them
 

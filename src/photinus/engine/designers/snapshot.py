@@ -91,10 +91,10 @@ class Snapshot:
         return not self.num_completed or self.number < num_seeds or self.encoder.num_features == 0
 
     def explores(self) -> bool:
-        """Whether the next pick is pure exploration: without new data always, with it now and then."""
-        if not self._has_new_data:
-            return True
-        return bool(generator(self.seed, self.number).random() < self.preset.overwrite_probability)
+        """Whether the next pick is pure exploration: more often without new data than with it."""
+        preset = self.preset
+        probability = preset.overwrite_probability if self._has_new_data else preset.waiting_probability
+        return bool(generator(self.seed, self.number).random() < probability)
 
     def add(self, params: dict[str, Any]) -> None:
         """Count a new suggestion as visited; the next one has another number and no new data."""

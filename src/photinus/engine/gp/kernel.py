@@ -5,6 +5,7 @@
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -56,10 +57,19 @@ def sum_over_mismatches(values: Float[Array, "N N"], c: Int[Array, "N Dk"]) -> F
     return jnp.array([total(c[:, d]) for d in range(num_features)], dtype=values.dtype)
 
 
+@jax.custom_jvp
 def matern52(distance: Array, signal_variance: Scalar) -> Array:
-    """Covariance at squared distance δ²."""
+    """Covariance at squared distance δ²; its derivative is finite at δ = 0, where that of the root is not."""
     delta = jnp.sqrt(distance)
     return signal_variance * (1.0 + delta + distance / 3.0) * jnp.exp(-delta)  # (11)
+
+
+@matern52.defjvp
+def _matern52_jvp(primals: tuple[Array, Scalar], tangents: tuple[Array, Scalar]) -> tuple[Array, Array]:
+    distance, signal_variance = primals
+    k = matern52(distance, signal_variance)
+    slope = matern52_slope(distance, signal_variance)
+    return k, slope * tangents[0] + k / signal_variance * tangents[1]
 
 
 def matern52_slope(distance: Array, signal_variance: Scalar) -> Array:

@@ -1,0 +1,146 @@
+"""Look at variants of the algorithm on problems that are for looking: `python -m photinus_bench.tuning run 20d ...`.
+
+    run SETTING ... --algorithms NAME ... --out FILE.jsonl     what is missing in the file, in lock-step
+    show FILE.jsonl ... [--baseline NAME]                      median log-efficiency with its interval
+
+Problems are split once and for all: the functions of even number, two problems of COMBO and DTLZ are for choosing;
+the others (`--half validation`) are looked at seldom, and every look is in the ledger (docs/decisions/). Repeats are
+others than the report's, 100 and up for choosing, 200 and up for validation, so that nothing is reported on the
+instances that it was chosen by.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from photinus_bench import fleet, suite
+from photinus_bench.lockstep_suite import append, read_keys
+from photinus_bench.progress import in_words, note
+from photinus_bench.record import Record, RunKey
+from photinus_bench.report.results import Results
+
+HALVES = {
+    "tuning": {
+        "bbob": [f"bbob/f{number:02}" for number in range(2, 25, 2)],
+        "combo": ["combo/contamination", "combo/ising"],
+        "fronts": ["dtlz/*"],
+        "many": ["dtlz/*"],
+    },
+    "validation": {
+        "bbob": [f"bbob/f{number:02}" for number in range(1, 25, 2)],
+        "combo": ["combo/centroid", "combo/pestcontrol"],
+        "fronts": ["wfg/*", "zdt/*"],
+        "many": ["wfg/*"],
+    },
+}
+FIRST_REPEAT = {"tuning": 100, "validation": 200}
+
+
+class Setting(NamedTuple):
+    """One row of what is compared."""
+
+    problems: str
+    table: dict[str, Any]
+
+
+SETTINGS = {
+    **{f"{d}d": Setting("bbob", {"dimensions": [d]}) for d in (5, 10, 20, 40)},
+    **{
+        word: Setting("bbob", {"dimensions": [20], "variants": [word]})
+        for word in (
+            *("categorical25", "categorical50", "categorical75", "categorical100", "integer", "discrete"),
+            *("gaussian-noise", "uniform-noise", "cauchy-noise", "infeasible30"),
+        )
+    },
+    "combo": Setting("combo", {}),
+    **{f"batch{b}": Setting("bbob", {"dimensions": [20], "batch_sizes": [b]}) for b in (5, 10, 20)},
+    "objectives2": Setting("fronts", {"dimensions": [5], "objectives": [2]}),
+    **{f"objectives{m}": Setting("many", {"dimensions": ["M+3"], "objectives": [m]}) for m in (4, 6)},
+}
+
+
+def runs(setting: str, half: str, algorithms: Sequence[str], repeats: int, trials: int) -> list[RunKey]:
+    """The runs of one setting."""
+    problems, table = SETTINGS[setting]
+    table = {"problems": HALVES[half][problems], "repeats": repeats, "algorithms": list(algorithms)} | table
+    keys = suite.expand({"trials": trials, "runs": [table]})
+    first = FIRST_REPEAT[half]
+    return [RunKey(k.task, k.algorithm, first + k.repeat, k.num_trials, k.batch_size) for k in keys]
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Everything that the file does not have yet, setting after setting."""
+    known = read_keys(arguments.out)
+    keys = [
+        key
+        for setting in arguments.settings
+        for key in runs(setting, arguments.half, arguments.algorithms, arguments.repeats, arguments.trials)
+        if key not in known
+    ]
+    note(f"{len(keys)} to run")
+    began = time.monotonic()
+    deadline = None if arguments.max_seconds is None else began + arguments.max_seconds
+
+    def keep(records: list[Record]) -> None:
+        append(arguments.out, records)
+        key, spent = records[0].key, sum(record.wall_s for record in records)
+        note(f"{len(records)} x {key}: {spent:.1f} s; {in_words(time.monotonic() - began)} in all")
+
+    checkpoint = arguments.out.with_name(arguments.out.name + ".checkpoint")
+    is_done = fleet.run_all(keys, arguments.device, checkpoint, keep, deadline)
+    note("done" if is_done else "out of time; give the same command again to go on")
+
+
+def show(arguments: argparse.Namespace) -> None:
+    """A table with a row for every setting and half and a column for every algorithm."""
+    records = [Record.from_line(line) for path in arguments.files for line in path.read_text().splitlines()]
+    results = Results({record.key: record for record in records})
+    for half, first in FIRST_REPEAT.items():
+        for name, (_, table) in SETTINGS.items():
+            keys = runs(name, half, [arguments.baseline], 1, arguments.trials)
+            tasks = list(dict.fromkeys(key.task for key in keys))
+            here = [r for r in records if r.key.task in tasks and r.key.repeat // 100 == first // 100]
+            batch_size = table.get("batch_sizes", [1])[0]
+            for algorithm in sorted({r.key.algorithm for r in here} - {arguments.baseline}):
+                found = results.compare(
+                    tasks, arguments.baseline, algorithm, batch_size=batch_size, num_trials=arguments.trials
+                )
+                if found is None:
+                    continue
+                interval, counts = found.interval, found.num_repeats
+                scores = " ".join(f"{score:+.1f}" for score in np.asarray(found.scores))
+                print(
+                    f"{half:10} {name:14} {algorithm.removeprefix('photinus-'):44} "
+                    f"{interval.median:+.2f} [{interval.low:+.2f}, {interval.high:+.2f}] "
+                    f"{len(counts)} x {min(counts)}-{max(counts)}  {scores}"
+                )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    commands = parser.add_subparsers(required=True)
+    running = commands.add_parser("run")
+    running.add_argument("settings", nargs="+", choices=[*SETTINGS], metavar="SETTING")
+    running.add_argument("--algorithms", nargs="+", required=True, metavar="NAME")
+    running.add_argument("--half", choices=[*HALVES], default="tuning")
+    running.add_argument("--repeats", type=int, default=8)
+    running.add_argument("--trials", type=int, default=suite.NUM_TRIALS)
+    running.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl")
+    running.add_argument("--device", default="gpu")
+    running.add_argument("--max-seconds", type=float)
+    running.set_defaults(do=run)
+    showing = commands.add_parser("show")
+    showing.add_argument("files", nargs="+", type=Path)
+    showing.add_argument("--baseline", default="photinus-paper")
+    showing.add_argument("--trials", type=int, default=suite.NUM_TRIALS)
+    showing.set_defaults(do=show)
+    arguments = parser.parse_args()
+    arguments.do(arguments)
+
+
+if __name__ == "__main__":
+    main()
