@@ -19,13 +19,14 @@ from photinus.engine.acquisition.ucb import upper_confidence_bound
 from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, Observations, Scalar
 from photinus.engine.features import Domain
 from photinus.engine.firefly import FireflySettings
-from photinus.engine.gp.fit import Fit, LengthScales, fit, fit_from
+from photinus.engine.gp.fit import Fit, LengthScales, fit, fit_each, fit_each_from, fit_from
 from photinus.engine.gp.kernel import Hyperparameters
-from photinus.engine.gp.posterior import Posterior, Prediction, condition
+from photinus.engine.gp.posterior import OwnPosteriors, Posterior, Prediction, condition
 from photinus.engine.warping import Warping, warp
 from photinus.engine.winsorising import Winsorising, winsorise
 
 Labels = Literal["warped", "winsorised"]
+Metrics = Literal["shared", "own"]
 
 
 class ModelSettings(NamedTuple):
@@ -33,6 +34,11 @@ class ModelSettings(NamedTuple):
 
     labels: Labels = "warped"
     length_scales: LengthScales = "independent"
+    metrics: Metrics = "shared"  # whether several have one set of hyperparameters or each its own
+
+    def num_own(self, num_metrics: int) -> int | None:
+        """How many sets of hyperparameters there are in a row; None for one that is not in a row."""
+        return num_metrics if self.metrics == "own" and num_metrics > 1 else None
 
 
 class BanditSettings(NamedTuple):
@@ -59,7 +65,7 @@ class Model(NamedTuple):
 class Acquisition(NamedTuple):
     """What is maximised, before the trust region has its say."""
 
-    posterior: Posterior
+    posterior: Posterior | OwnPosteriors
     region: TrustRegion
     score: Callable[[Features], Array]
 
@@ -70,7 +76,7 @@ class Pick(NamedTuple):
     features: Features  # (1, Dc), (1, Dk)
     score: Scalar
     mu: Float[Array, " M"]  # in warped units
-    sigma: Scalar
+    sigma: Float[Array, " #M"]
     radius: Scalar  # of the balls, or half of the box's length
     has_trust_region: Bool[Array, ""]
     jitter: Scalar
@@ -90,8 +96,13 @@ def warp_metrics(
 def fit_model(key: Key, observations: Observations, settings: ModelSettings) -> Model:
     """Fit the hyperparameters to the completed trials."""
     y, warping = warp_metrics(observations, settings.labels)
-    found = fit(key, observations.features, y, observations.is_completed, settings.length_scales)
-    return Model(found, y, warping)
+    return Model(fit_labels(key, observations, y, settings), y, warping)
+
+
+def fit_labels(key: Key, observations: Observations, y: Float[Array, "N M"], settings: ModelSettings) -> Fit:
+    """Fit the hyperparameters to labels that are warped already."""
+    search = fit if settings.num_own(y.shape[1]) is None else fit_each
+    return search(key, observations.features, y, observations.is_completed, settings.length_scales)
 
 
 def fit_model_from(
@@ -100,7 +111,8 @@ def fit_model_from(
     """The model that one of the fit's starts leads to; `fit_model` is the one of least loss."""
     y, warping = warp_metrics(observations, settings.labels)
     features, is_completed = observations.features, observations.is_completed
-    return Model(fit_from(key, which, features, y, is_completed, settings.length_scales), y, warping)
+    search = fit_from if settings.num_own(y.shape[1]) is None else fit_each_from
+    return Model(search(key, which, features, y, is_completed, settings.length_scales), y, warping)
 
 
 def acquisition(

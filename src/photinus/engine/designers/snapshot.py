@@ -59,8 +59,11 @@ class Snapshot:
     @property
     def unfitted(self) -> Hyperparameters:
         """Hyperparameters that only have the right shapes."""
-        continuous, categorical = np.zeros(len(self.encoder.axes)), np.zeros(len(self.encoder.categoricals))
-        return Hyperparameters(np.float64(0), continuous, categorical, np.float64(0))  # pyright: ignore
+        num_own = self.preset.settings.model.num_own(len(self.problem.metrics))
+        sets = () if num_own is None else (num_own,)
+        counts = len(self.encoder.axes), len(self.encoder.categoricals)
+        continuous, categorical = (np.zeros((*sets, count)) for count in counts)
+        return Hyperparameters(np.zeros(sets), continuous, categorical, np.zeros(sets))  # pyright: ignore
 
     def take_seeds(self, count: int) -> list[Suggestion]:
         """Points that need no model, as many as are due among the next `count` (docs/algorithm.md §8).
