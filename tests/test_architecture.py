@@ -93,7 +93,7 @@ def test_the_engine_imports_jax_numpy_scipy_and_itself(path: Path):
 
 
 def test_shapes_in_the_engine_are_checked_during_tests():
-    mu, sigma = jnp.zeros((3, 1)), jnp.zeros(3)
+    mu, sigma = jnp.zeros((3, 1)), jnp.zeros((3, 1))
     assert upper_confidence_bound(mu, sigma, 1.8).shape == (3, 1)
     with pytest.raises(jaxtyping.TypeCheckError, match="upper_confidence_bound"):
         upper_confidence_bound(mu, sigma[:2], 1.8)

@@ -25,6 +25,12 @@ def test_words_change_settings_and_nothing_else():
     assert settings == PAPER.settings._replace(acquisition="log_ei", region="box")
 
 
+def test_every_metric_may_have_a_model_of_its_own():
+    settings = parse_algorithm("photinus-paper/own-metrics")[0].settings
+    assert settings == PAPER.settings._replace(model=ModelSettings(metrics="own"))
+    assert parse_algorithm("photinus-paper/own-metrics/shared-metrics") == (PAPER, None)
+
+
 def test_words_of_the_paper_change_nothing_and_the_last_one_wins():
     assert parse_algorithm("photinus-paper/independent/warped/ucb/balls") == (PAPER, None)
     assert parse_algorithm("photinus-paper/joint/log-ei/box/independent/ucb-1.8/balls") == (PAPER, None)

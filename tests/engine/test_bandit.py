@@ -97,9 +97,7 @@ def test_a_pick_reports_the_score_and_the_moments_of_its_point(explores):
     completed = points(Features(*(v[:6] for v in observed.features)))
     assert float(found.score) == pytest.approx(*expected_scores(observed, y, hyper, explores, x), abs=1e-8)
     np.testing.assert_allclose([found.mu], twins.mean(kernel(hyper), completed, y[:6], points(x)), atol=1e-8)
-    assert float(found.sigma) == pytest.approx(
-        *twins.deviation(kernel(hyper), completed, points(x)), abs=1e-8
-    )
+    np.testing.assert_allclose(found.sigma, twins.deviation(kernel(hyper), completed, points(x)), atol=1e-8)
     assert found.jitter == 0.0
     assert found.num_evaluations == BUDGET
 
@@ -158,6 +156,51 @@ def test_several_metrics_are_scalarised_without_a_trust_region():
     bound = twins.mean(kernel(hyper), every[:6], y[:6], x)[0] + 1.8 * twins.deviation(kernel(hyper), every, x)
     assert float(found.score) == pytest.approx(twins.improvement(bound, y[:6], weights), rel=1e-7)
     assert float(found.score) > 0.0
+
+
+def own_study(seed: int):
+    """Two metrics, and for each of them hyperparameters and what the plain formulas say of a query."""
+    observed, y, _ = study(seed, num_metrics=2)
+    rng = np.random.default_rng(seed)
+    sets = [random_hyperparameters(rng, 2, 1) for _ in range(2)]
+    query = random_features(rng, 8, 2, 1)
+    every = points(Features(*(v[:9] for v in observed.features)))
+
+    def by_metric(moment):
+        return np.column_stack([moment(kernel(hyper), m) for m, hyper in enumerate(sets)])
+
+    def mean(at):
+        return by_metric(lambda k, m: twins.mean(k, every[:6], y[:6, m : m + 1], at)[:, 0])
+
+    def deviation(given, at):
+        return by_metric(lambda k, m: twins.deviation(k, given, at))
+
+    own = jax.tree.map(lambda *leaves: np.stack(leaves), *sets)
+    return observed, y, own, query, every, mean, deviation
+
+
+def test_metrics_of_their_own_are_explored_by_their_own_deviations():
+    observed, y, own, query, every, mean, deviation = own_study(10)
+    tau = twins.threshold(mean(every), deviation(every[:6], every))
+    at = points(query)
+    moments = zip(mean(at), deviation(every[:6], at), deviation(every, at), strict=True)
+    expected = [twins.pure_exploration(*row, tau) for row in moments]
+    np.testing.assert_allclose(score_padded(observed, y, own, np.bool_(True), query), expected, atol=1e-8)
+
+
+def test_metrics_of_their_own_are_bounded_by_their_own_deviations():
+    observed, y, own, query, every, mean, deviation = own_study(11)
+    # The key that `score_padded` gives to the directions.
+    weights = np.abs(np.asarray(jax.random.normal(jax.random.key(0), (SETTINGS.num_weights, 2))))
+    weights /= np.linalg.norm(weights, axis=1, keepdims=True)
+    bounds = mean(points(query)) + 1.8 * deviation(every, points(query))
+    expected = [twins.improvement(bound, y[:6], weights) for bound in bounds]
+    assert max(expected) > 0.0
+    np.testing.assert_allclose(score_padded(observed, y, own, np.bool_(False), query), expected, atol=1e-8)
+    found = pick(observed, y, own, explores=False)
+    x = points(Features(*(np.asarray(v) for v in found.features)))
+    np.testing.assert_allclose([found.mu], mean(x), atol=1e-8)
+    np.testing.assert_allclose([found.sigma], deviation(every[:6], x), atol=1e-8)
 
 
 @pytest.mark.parametrize("num_completed", [1, 2])

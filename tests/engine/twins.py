@@ -154,14 +154,21 @@ def constrained(score: float, dist: float, rho: float) -> float:
 
 
 def threshold(mu: np.ndarray, sigma: np.ndarray) -> list[float]:
-    """(27) per metric, from the moments at all points of D and U"""
-    return [max(zip(mu[:, m] + 1.8 * sigma, mu[:, m], strict=True))[1] for m in range(mu.shape[1])]
+    """(27) per metric, from the moments at all points of D and U; σ by point, or by point and metric"""
+    each = sigma if np.ndim(sigma) == 2 else np.column_stack([sigma] * mu.shape[1])
+    return [max(zip(mu[:, m] + 1.8 * each[:, m], mu[:, m], strict=True))[1] for m in range(mu.shape[1])]
 
 
-def pure_exploration(mu: Sequence[float], sigma: float, sigma_all: float, tau: Sequence[float]) -> float:
-    """(26), (31)"""
-    penalties = [10 * min(m + 0.5 * sigma - t, 0.0) for m, t in zip(mu, tau, strict=True)]
-    return sigma_all + sum(penalties) / len(penalties)
+def pure_exploration(
+    mu: Sequence[float],
+    sigma: float | Sequence[float],
+    sigma_all: float | Sequence[float],
+    tau: Sequence[float],
+) -> float:
+    """(26), (31); one σ for all metrics, or one for each"""
+    each, each_all = (s if np.ndim(s) else [s] * len(mu) for s in (sigma, sigma_all))
+    penalties = [10 * min(m + 0.5 * s - t, 0.0) for m, s, t in zip(mu, each, tau, strict=True)]
+    return sum(each_all) / len(mu) + sum(penalties) / len(mu)
 
 
 def scalarised(y: Sequence[float], w: Sequence[float]) -> float:

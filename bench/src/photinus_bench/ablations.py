@@ -23,10 +23,10 @@ import numpy as np
 from photinus.engine import lbfgs, many, warping
 from photinus.engine.acquisition.trust_region import constrain
 from photinus.engine.arrays import Observations
-from photinus.engine.bandit import BanditSettings, ModelSettings, acquisition
+from photinus.engine.bandit import BanditSettings, ModelSettings, acquisition, fit_labels
 from photinus.engine.cache import Program
 from photinus.engine.features import Domain, Features
-from photinus.engine.gp.fit import Fit, LengthScales, fit
+from photinus.engine.gp.fit import Fit
 from photinus.engine.gp.kernel import Hyperparameters
 
 STAGES = ("no-scaling", "no-half-rank", "no-log")
@@ -75,7 +75,7 @@ class Ablation:
             raise ValueError(
                 f"{self.stages_off[0]} is a stage of warping: labels cannot be {settings.labels}"
             )
-        return _fit_program(self.stages_off, settings.length_scales)
+        return _fit_program(self.stages_off, settings)
 
     def pick_program(self, max_categories: int, settings: BanditSettings) -> Program:
         """Search of studies side by side."""
@@ -95,9 +95,9 @@ class Ablation:
 
 
 @functools.cache
-def _fit_program(stages_off: tuple[str, ...], length_scales: LengthScales) -> Program:
-    one = functools.partial(fit_arrays, stages_off=stages_off, length_scales=length_scales)
-    return Program("fit_ablation", jax.vmap(one), (stages_off, length_scales, SOURCE))
+def _fit_program(stages_off: tuple[str, ...], settings: ModelSettings) -> Program:
+    one = functools.partial(fit_arrays, stages_off=stages_off, settings=settings)
+    return Program("fit_ablation", jax.vmap(one), (stages_off, settings, SOURCE))
 
 
 @functools.cache
@@ -106,20 +106,14 @@ def _climb_program(settings: BanditSettings) -> Program:
 
 
 def fit_arrays(
-    key: jax.Array, observations: Observations, *, stages_off: tuple[str, ...], length_scales: LengthScales
+    key: jax.Array, observations: Observations, *, stages_off: tuple[str, ...], settings: ModelSettings
 ) -> Labels:
     """The engine's fit to labels that went through some stages only."""
     one = functools.partial(warp, stages_off=stages_off)
     warp_all = jax.vmap(one, in_axes=(1, None, None), out_axes=1)
     y = warp_all(observations.labels, observations.is_feasible, observations.is_completed)
-    found = fit(
-        jax.random.wrap_key_data(key, impl="threefry2x32"),
-        observations.features,
-        y,
-        observations.is_completed,
-        length_scales,
-    )
-    return Labels(found, y)
+    wrapped = jax.random.wrap_key_data(key, impl="threefry2x32")
+    return Labels(fit_labels(wrapped, observations, y, settings), y)
 
 
 def warp(

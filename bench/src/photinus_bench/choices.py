@@ -2,6 +2,8 @@
 
     warped, winsorised     what labels the model is fitted to
     independent, joint     what is believed of length scales beforehand
+    shared-metrics, own-metrics
+                           whether several metrics have one set of hyperparameters or each its own
     ucb, ucb-1.0, log-ei   what is maximised where there is something to exploit; a number is √β
     balls, box, anywhere   where the search may go
     firefly, ascent        how it is searched
@@ -50,6 +52,10 @@ def _change(settings: BanditSettings, word: str) -> BanditSettings | None:
             return settings._replace(model=settings.model._replace(labels=word))
         case "independent" | "joint":
             return settings._replace(model=settings.model._replace(length_scales=word))
+        case "shared-metrics":
+            return settings._replace(model=settings.model._replace(metrics="shared"))
+        case "own-metrics":
+            return settings._replace(model=settings.model._replace(metrics="own"))
         case "ucb":
             return settings._replace(acquisition="ucb")
         case "log-ei":
@@ -64,19 +70,9 @@ def _change(settings: BanditSettings, word: str) -> BanditSettings | None:
             return settings._replace(acquisition="ucb", ucb_coefficient=_number(word, UCB, math.inf))
         case _ if word in ablations.WORDS:
             return None
-    known = (
-        *("warped", "winsorised", "independent", "joint", "ucb", f"{UCB}NUMBER", "log-ei"),
-        *(
-            "balls",
-            "box",
-            "anywhere",
-            "firefly",
-            "ascent",
-            f"{EXPLORE}NUMBER",
-            f"{WAIT}NUMBER",
-            f"{SEEDS}NUMBER",
-        ),
-    )
+    models = ("warped", "winsorised", "independent", "joint", "shared-metrics", "own-metrics")
+    searches = ("ucb", f"{UCB}NUMBER", "log-ei", "balls", "box", "anywhere", "firefly", "ascent")
+    known = (*models, *searches, *(f"{word}NUMBER" for word in (EXPLORE, WAIT, SEEDS)))
     raise ValueError(
         f"no part of the algorithm is named {word!r}: there are {', '.join((*known, *sorted(ablations.WORDS)))}"
     )

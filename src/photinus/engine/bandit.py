@@ -20,16 +20,17 @@ from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, Obser
 from photinus.engine.ascent import AscentSettings
 from photinus.engine.features import Domain
 from photinus.engine.firefly import FireflySettings
-from photinus.engine.gp.fit import Fit, LengthScales, fit, fit_from
+from photinus.engine.gp.fit import Fit, LengthScales, fit, fit_each, fit_each_from, fit_from
 from photinus.engine.gp.kernel import Hyperparameters, squared_distance
-from photinus.engine.gp.posterior import Posterior, Prediction, condition
+from photinus.engine.gp.posterior import OwnPosteriors, Posterior, Prediction, condition
 from photinus.engine.warping import Warping, warp
 from photinus.engine.winsorising import Winsorising, winsorise
 
 Labels = Literal["warped", "winsorised"]
+Metrics = Literal["shared", "own"]
 
-SAME = 1e-9  # ours: squared distance, in length scales, of points that are one
-REPEATED = 1e9  # ours: in a finite space every point is tried once before one is tried again
+SAME = 1e-9  # ours: squared distance of points that are one
+REPEATED = 1e13  # ours: in a finite space every point is tried once before one is tried again; no score is so large
 
 
 class ModelSettings(NamedTuple):
@@ -37,6 +38,11 @@ class ModelSettings(NamedTuple):
 
     labels: Labels = "warped"
     length_scales: LengthScales = "independent"
+    metrics: Metrics = "shared"  # whether several have one set of hyperparameters or each its own
+
+    def num_own(self, num_metrics: int) -> int | None:
+        """How many sets of hyperparameters there are in a row; None for one that is not in a row."""
+        return num_metrics if self.metrics == "own" and num_metrics > 1 else None
 
 
 class BanditSettings(NamedTuple):
@@ -63,7 +69,7 @@ class Model(NamedTuple):
 class Acquisition(NamedTuple):
     """What is maximised, before the trust region has its say."""
 
-    posterior: Posterior
+    posterior: Posterior | OwnPosteriors
     at_trials: Prediction
     region: TrustRegion
     has_balls: bool  # whether that is where to search
@@ -76,7 +82,7 @@ class Pick(NamedTuple):
     features: Features  # (1, Dc), (1, Dk)
     score: Scalar
     mu: Float[Array, " M"]  # in warped units
-    sigma: Scalar
+    sigma: Float[Array, " #M"]
     radius: Scalar  # of the balls, or half of the box's length
     has_trust_region: Bool[Array, ""]
     jitter: Scalar
@@ -96,8 +102,13 @@ def warp_metrics(
 def fit_model(key: Key, observations: Observations, settings: ModelSettings) -> Model:
     """Fit the hyperparameters to the completed trials."""
     y, warping = warp_metrics(observations, settings.labels)
-    found = fit(key, observations.features, y, observations.is_completed, settings.length_scales)
-    return Model(found, y, warping)
+    return Model(fit_labels(key, observations, y, settings), y, warping)
+
+
+def fit_labels(key: Key, observations: Observations, y: Float[Array, "N M"], settings: ModelSettings) -> Fit:
+    """Fit the hyperparameters to labels that are warped already."""
+    search = fit if settings.num_own(y.shape[1]) is None else fit_each
+    return search(key, observations.features, y, observations.is_completed, settings.length_scales)
 
 
 def fit_model_from(
@@ -106,7 +117,8 @@ def fit_model_from(
     """The model that one of the fit's starts leads to; `fit_model` is the one of least loss."""
     y, warping = warp_metrics(observations, settings.labels)
     features, is_completed = observations.features, observations.is_completed
-    return Model(fit_from(key, which, features, y, is_completed, settings.length_scales), y, warping)
+    search = fit_from if settings.num_own(y.shape[1]) is None else fit_each_from
+    return Model(search(key, which, features, y, is_completed, settings.length_scales), y, warping)
 
 
 def acquisition(
@@ -223,18 +235,20 @@ def _climb(
     settings: AscentSettings,
 ) -> firefly.Best:
     """Climb from good trials and from anywhere in the box; in a finite space, to a point that is new if any is."""
-    num_continuous = observations.features.continuous.shape[1]
-    posterior = acquisition.posterior
+    features, is_real = observations.features, observations.is_real
+    num_continuous = features.continuous.shape[1]
     region = ascent.Region(jnp.zeros(num_continuous), jnp.ones(num_continuous))
     if inside is not None:
         region = ascent.Region(inside.low, inside.high)
     is_finite = jnp.all(ascent.is_discrete(domain))
+    one = jnp.ones(())
+    unscaled = Hyperparameters(one, jnp.ones(num_continuous), jnp.ones(features.categorical.shape[1]), one)
 
     def score(x: Features) -> Float[Array, " T"]:
         scores = acquisition.score(x)
         if acquisition.has_balls:
             scores = constrain(acquisition.region, x.continuous, scores)
-        distance = jnp.where(posterior.is_real, squared_distance(posterior.hyper, x, posterior.X), jnp.inf)
+        distance = jnp.where(is_real, squared_distance(unscaled, x, features), jnp.inf)
         return jnp.where(is_finite & (jnp.min(distance, axis=1) < SAME), scores - REPEATED, scores)
 
     seeds, is_seed = _most_promising(acquisition.at_trials, observations, settings.num_seeds)

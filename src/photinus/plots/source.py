@@ -90,6 +90,12 @@ def sharpest(study: Source, count: int) -> list[str]:
     return sorted(varying(study.problem), key=lambda name: scales[name])[:count]
 
 
+def model_of(described: Mapping[str, Any], metric: Metric) -> Mapping[str, Any]:
+    """Hyperparameters that hold for one objective, of a model as it was described."""
+    own = described["objectives"][metric.name]
+    return own if own and "length_scales" in own else described
+
+
 def completed_trials(trials: Sequence[Trial]) -> list[Trial]:
     """Trials with values."""
     return [trial for trial in trials if trial.state is TrialState.COMPLETED]

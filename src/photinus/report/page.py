@@ -12,7 +12,7 @@ from photinus.best import best_trials
 from photinus.plots import StudyPlots
 from photinus.plots.importance import draw_importance
 from photinus.plots.sensitivity import sensitivities
-from photinus.plots.source import MODEL_TRIALS, choose_params, varying
+from photinus.plots.source import MODEL_TRIALS, choose_params, model_of, varying
 from photinus.plots.theme import DARK, LIGHT, model_note
 from photinus.report.facts import facts
 from photinus.report.figures import Figures
@@ -161,7 +161,8 @@ def _beliefs(moment: Moment, prospects: list[Prospect], figures: Figures) -> lis
     sections = []
     for prospect in prospects[:MAX_OBJECTIVES]:
         name = prospect.metric.name
-        habits = find_habits(moment, prospect, shares[name], described["length_scales"])
+        length_scales = model_of(described, prospect.metric)["length_scales"]
+        habits = find_habits(moment, prospect, shares[name], length_scales)
         importance = draw_importance(shares[name], name, model_note(moment.trials))
         curves = _curves(moment, prospect, habits, figures, MAX_CURVES if is_single else MAX_CURVES_OF_MANY)
         sections.append(

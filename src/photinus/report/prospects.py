@@ -14,7 +14,7 @@ import numpy as np
 
 from photinus.engine.encoding import Encoder
 from photinus.engine.features import Features
-from photinus.plots.source import MODEL_TRIALS, best_in, ranked, value_of
+from photinus.plots.source import MODEL_TRIALS, best_in, model_of, ranked, value_of
 from photinus.problem import Goal, Metric
 from photinus.report.moment import Moment
 from photinus.space import Value
@@ -153,8 +153,9 @@ class Pool:
             np.array([row[metric.name][name] for row in self.rows], dtype=float)
             for name in ("mean_warped", "std_warped")
         )
+        noise_variance = model_of(self.described, metric)["noise_variance"]
         # Predictions are of measurements. What counts is the value itself, without the noise on top.
-        latent = np.sqrt(np.maximum(deviation**2 - self.described["noise_variance"], 0.0))
+        latent = np.sqrt(np.maximum(deviation**2 - noise_variance, 0.0))
         scale = self.described["objectives"][metric.name]["scale"]
         # In parts of the largest value, because the distance of the largest floats is infinite.
         unit = max(1.0, float(np.max(np.abs(scale["values"]))))

@@ -64,10 +64,8 @@ def test_what_is_hopeless_scores_above_what_is_outside_of_a_trust_region():
 
 
 def moments(mu, sigma, visited=None) -> Prediction:
-    sigma = np.asarray(sigma, float)
-    return Prediction(
-        np.asarray(mu, float)[:, None], sigma, sigma if visited is None else np.asarray(visited, float)
-    )  # pyright: ignore
+    columns = (mu, sigma, sigma if visited is None else visited)
+    return Prediction(*(np.asarray(column, float)[:, None] for column in columns))  # pyright: ignore
 
 
 def test_it_is_the_expectation_of_what_is_gained():
@@ -100,7 +98,9 @@ def test_labels_in_other_units_shift_it_by_the_logarithm_of_the_unit():
 def test_its_gradient_in_moments_is_what_central_differences_find():
     def at(values):
         return log_ei.log_expected_improvement(
-            Prediction(values[:1, None], values[1:], values[1:]), jnp.asarray(0.4), jnp.asarray(0.01)
+            Prediction(values[:1, None], values[1:, None], values[1:, None]),
+            jnp.asarray(0.4),
+            jnp.asarray(0.01),
         )[0]
 
     score, gradient, step = jax.jit(at), jax.jit(jax.grad(at)), 1e-6

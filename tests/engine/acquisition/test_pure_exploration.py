@@ -29,26 +29,35 @@ def find_threshold(mu, sigma, is_real):
     return threshold(Prediction(mu, sigma, sigma), is_real, UCB)
 
 
-def moments(seed: int, rows: int, num_metrics: int):
+# Metrics, and how many deviations they have: one that all share, or each its own.
+COUNTS = [(1, 1), (3, 1), (3, 3)]
+
+
+def moments(seed: int, rows: int, num_metrics: int, num_deviations: int = 1):
     rng = np.random.default_rng(seed)
-    sigma = rng.random(rows)
-    return rng.normal(size=(rows, num_metrics)), sigma, sigma * rng.random(rows)
+    sigma = rng.random((rows, num_deviations))
+    return rng.normal(size=(rows, num_metrics)), sigma, sigma * rng.random((rows, num_deviations))
 
 
-@pytest.mark.parametrize("num_metrics", [1, 3])
-def test_score_is_equations_26_and_31(num_metrics):
-    mu, sigma, sigma_visited = moments(0, 8, num_metrics)
+def by_metric(sigma: np.ndarray, num_metrics: int) -> np.ndarray:
+    return np.column_stack([sigma[:, m % sigma.shape[1]] for m in range(num_metrics)])
+
+
+@pytest.mark.parametrize(("num_metrics", "num_deviations"), COUNTS)
+def test_score_is_equations_26_and_31(num_metrics, num_deviations):
+    mu, sigma, sigma_visited = moments(0, 8, num_metrics, num_deviations)
     tau = np.linspace(-0.5, 0.5, num_metrics)
-    expected = [twins.pure_exploration(mu[i], sigma[i], sigma_visited[i], tau) for i in range(8)]
+    each, each_visited = (by_metric(s, num_metrics) for s in (sigma, sigma_visited))
+    expected = [twins.pure_exploration(mu[i], each[i], each_visited[i], tau) for i in range(8)]
     np.testing.assert_allclose(explore(mu, sigma, sigma_visited, tau), expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("num_metrics", [1, 3])
-def test_threshold_is_equation_27_and_does_not_see_padding(num_metrics):
-    mu, sigma, _ = moments(1, 12, num_metrics)
+@pytest.mark.parametrize(("num_metrics", "num_deviations"), COUNTS)
+def test_threshold_is_equation_27_and_does_not_see_padding(num_metrics, num_deviations):
+    mu, sigma, _ = moments(1, 12, num_metrics, num_deviations)
     is_real = np.arange(12) < 9
     mu[9:] = 100.0
-    expected = twins.threshold(mu[:9], sigma[:9])
+    expected = twins.threshold(mu[:9], by_metric(sigma, num_metrics)[:9])
     np.testing.assert_allclose(find_threshold(mu, sigma, is_real), expected, rtol=1e-14)
 
 
@@ -57,9 +66,9 @@ def test_where_an_optimist_expects_enough_only_the_deviation_counts(seed):
     mu, sigma, sigma_visited = moments(seed, 8, 1)
     tau = np.zeros(1)
     score = np.asarray(explore(mu, sigma, sigma_visited, tau))
-    is_promising = mu[:, 0] + EXPLORE * sigma >= 0
-    np.testing.assert_array_equal(score[is_promising], sigma_visited[is_promising])
-    assert np.all(score[~is_promising] < sigma_visited[~is_promising])
+    is_promising = (mu + EXPLORE * sigma >= 0)[:, 0]
+    np.testing.assert_array_equal(score[is_promising], sigma_visited[is_promising, 0])
+    assert np.all(score[~is_promising] < sigma_visited[~is_promising, 0])
 
 
 @jax.jit
@@ -81,8 +90,8 @@ def test_golden_scores(case):
         hyperparameters(case), observed, pad(Y, SIZE, np.nan), features(case, "query_")
     )
     np.testing.assert_allclose(at.mu, case["mean"], rtol=TOLERANCE, atol=TOLERANCE)
-    np.testing.assert_allclose(at.sigma, np.array(case["stddev"])[:, 0], rtol=TOLERANCE)
-    np.testing.assert_allclose(at.sigma_visited, np.array(case["stddev_all"])[:, 0], rtol=TOLERANCE)
+    np.testing.assert_allclose(at.sigma[:, 0], np.array(case["stddev"])[:, 0], rtol=TOLERANCE)
+    np.testing.assert_allclose(at.sigma_visited[:, 0], np.array(case["stddev_all"])[:, 0], rtol=TOLERANCE)
     np.testing.assert_allclose(tau, case["tau"], rtol=TOLERANCE)
     np.testing.assert_allclose(unknown, case["pe"], rtol=TOLERANCE, atol=TOLERANCE)
     if Y.shape[1] == 1:

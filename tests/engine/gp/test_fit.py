@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from photinus.engine.features import Features
 from photinus.engine.gp import priors
-from photinus.engine.gp.fit import fit, loss_and_gradient
+from photinus.engine.gp.fit import fit, fit_each, fit_each_from, fit_from, loss_and_gradient
 from photinus.engine.gp.kernel import Hyperparameters
 from photinus.engine.gp.posterior import condition
 
@@ -235,6 +235,38 @@ def test_a_fit_recovers_which_features_matter():
     assert found.hyper.categorical[0] > 10.0
 
 
+@pytest.mark.parametrize("side_by_side", [True, False], ids=["side by side", "in turn"])
+def test_every_metric_of_its_own_is_fitted_as_if_it_were_the_only_one(side_by_side, monkeypatch):
+    monkeypatch.setattr("photinus.engine.gp.fit.SIDE_BY_SIDE", SIZE if side_by_side else 0)
+    _, X, Y = design(13, rows=12)
+    Y[:, 0] = smooth(X)[:, 0]
+    arguments = pad_features(X, SIZE), np.arange(SIZE) < len(Y)
+
+    def run(program, y):
+        return jax.device_get(jax.jit(program)(jax.random.key(3), arguments[0], y, arguments[1]))
+
+    each = run(fit_each, pad(Y, SIZE))
+    assert each.loss.shape == (2,)
+    for m in range(2):
+        alone = run(fit, pad(Y[:, m : m + 1], SIZE))
+        assert each.loss[m] == pytest.approx(alone.loss, rel=1e-6)
+        np.testing.assert_allclose(pack(each.hyper.of_metric(m)), pack(alone.hyper), atol=1e-3)
+    apart = np.abs(pack(each.hyper.of_metric(0)) - pack(each.hyper.of_metric(1)))
+    assert apart.max() > 1.0  # one metric is smooth and the other noise
+
+
+def test_one_start_of_every_metric_of_its_own_is_that_start_of_it_alone():
+    _, X, Y = design(14)
+    features, is_completed = pad_features(X, SIZE), np.arange(SIZE) < len(Y)
+    which = np.int32(2)
+    each = jax.jit(fit_each_from)(jax.random.key(1), which, features, pad(Y, SIZE), is_completed)
+    for m in range(2):
+        column = pad(Y[:, m : m + 1], SIZE)
+        alone = jax.jit(fit_from)(jax.random.key(1), which, features, column, is_completed)
+        np.testing.assert_allclose(each.loss[m], alone.loss, rtol=1e-9)
+        np.testing.assert_allclose(pack(each.hyper.of_metric(m)), pack(alone.hyper), atol=1e-6)
+
+
 def test_90_percent_intervals_of_fitted_models_cover_close_to_90_percent():
     rng = np.random.default_rng(12)
     num_functions, num_trials, num_queries = 60, 30, 5
@@ -244,7 +276,7 @@ def test_90_percent_intervals_of_fitted_models_cover_close_to_90_percent():
     def fit_and_predict(key, observed, query):
         found = fit(key, observed.features, observed.labels, observed.is_completed)
         at = condition(found.hyper, observed, observed.labels).predict(query)
-        return at.mu[:, 0], at.sigma
+        return at.mu[:, 0], at.sigma[:, 0]
 
     covered = []
     for i in range(num_functions):

@@ -67,8 +67,8 @@ def test_moments_are_equations_15_and_16(shape, num_labels):
     at = predict(hyper, X, Y, query)
     np.testing.assert_allclose(at.mu, twins.mean(kernel(hyper), points(X), Y, points(query)), atol=1e-9)
     expected = twins.deviation(kernel(hyper), points(X), points(query))
-    np.testing.assert_allclose(at.sigma, expected, atol=1e-9)
-    np.testing.assert_allclose(at.sigma_visited, expected, atol=1e-9)
+    np.testing.assert_allclose(at.sigma[:, 0], expected, atol=1e-9)
+    np.testing.assert_allclose(at.sigma_visited[:, 0], expected, atol=1e-9)
 
 
 @given(seeds, st.integers(1, 9), st.integers(1, 7))
@@ -78,9 +78,11 @@ def test_one_factorisation_serves_two_textbook_posteriors(seed, num_labels, num_
     at = predict(hyper, X, Y, query)
     completed, every = points(X)[:num_labels], points(X)
     np.testing.assert_allclose(at.mu, twins.mean(kernel(hyper), completed, Y, points(query)), atol=1e-9)
-    np.testing.assert_allclose(at.sigma, twins.deviation(kernel(hyper), completed, points(query)), atol=1e-9)
     np.testing.assert_allclose(
-        at.sigma_visited, twins.deviation(kernel(hyper), every, points(query)), atol=1e-9
+        at.sigma[:, 0], twins.deviation(kernel(hyper), completed, points(query)), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        at.sigma_visited[:, 0], twins.deviation(kernel(hyper), every, points(query)), atol=1e-9
     )
 
 
@@ -97,7 +99,9 @@ def test_visited_trials_alone_shrink_the_deviation_and_leave_the_mean():
     at = predict(hyper, X, Y, query)
     np.testing.assert_array_equal(at.mu, np.zeros((6, 2)))
     np.testing.assert_allclose(at.sigma, np.sqrt(hyper.signal_variance + hyper.noise_variance))
-    np.testing.assert_allclose(at.sigma_visited, twins.deviation(kernel(hyper), points(X), points(query)))
+    np.testing.assert_allclose(
+        at.sigma_visited[:, 0], twins.deviation(kernel(hyper), points(X), points(query))
+    )
 
 
 @given(seeds, st.integers(0, 9), st.integers(0, 7))
@@ -150,6 +154,53 @@ def test_several_metrics_are_separate_posteriors(seed):
         alone = predict(hyper, X, Y[:, m : m + 1], query)
         np.testing.assert_allclose(at.mu[:, m], alone.mu[:, 0], atol=1e-10)
         np.testing.assert_allclose(at.sigma, alone.sigma, atol=1e-10)
+
+
+def own_hyperparameters(seed: int, num_metrics: int) -> tuple[list[Hyperparameters], Hyperparameters]:
+    """One set for every metric, apart and in a row."""
+    rng = np.random.default_rng(seed)
+    sets = [random_hyperparameters(rng, 2, 1) for _ in range(num_metrics)]
+    return sets, jax.tree.map(lambda *leaves: np.stack(leaves), *sets)
+
+
+@given(seeds, st.integers(1, 9), st.integers(0, 7))
+@settings(max_examples=40)
+def test_metrics_with_hyperparameters_of_their_own_are_textbook_posteriors_of_one_metric_each(
+    seed, num_labels, num_visited
+):
+    _, X, Y, query = design(seed, num_labels + num_visited, num_labels)
+    sets, own = own_hyperparameters(seed, 2)
+    at = predict(own, X, Y, query)
+    completed, every = points(X)[:num_labels], points(X)
+    for m, hyper in enumerate(sets):
+        mean = twins.mean(kernel(hyper), completed, Y[:, m : m + 1], points(query))[:, 0]
+        np.testing.assert_allclose(at.mu[:, m], mean, atol=1e-9)
+        deviation, visited = (twins.deviation(kernel(hyper), p, points(query)) for p in (completed, every))
+        np.testing.assert_allclose(at.sigma[:, m], deviation, atol=1e-9)
+        np.testing.assert_allclose(at.sigma_visited[:, m], visited, atol=1e-9)
+
+
+def test_the_largest_jitter_of_several_posteriors_is_on_record():
+    """The second metric has no noise, so its repeated points make a singular matrix."""
+    _, X, Y, query = design(8, 6, 6)
+    X = rows_of(X, [0, 0, 0, 1, 1, 1])
+    sets, _ = own_hyperparameters(8, 2)
+    sets[1] = sets[1]._replace(noise_variance=np.float64(0.0))
+    jitters = []
+    for hyper, y in [*((h, Y[:, m : m + 1]) for m, h in enumerate(sets)), (None, Y)]:
+        given = hyper or jax.tree.map(lambda *leaves: np.stack(leaves), *sets)
+        observed = observations(X, y, SIZE)
+        jitters.append(float(condition_and_predict(given, observed, pad(y, SIZE), query)[1]))
+    assert jitters[0] == 0.0 < jitters[1] == jitters[2]
+
+
+def test_studies_with_own_hyperparameters_side_by_side_are_predicted_as_if_alone():
+    studies = [(own_hyperparameters(seed, 2)[1], *design(seed, 12, 8)[1:]) for seed in range(3)]
+    packed = [(hyper, observations(X, Y, SIZE), pad(Y, SIZE), query) for hyper, X, Y, query in studies]
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *packed)
+    together, _ = jax.jit(jax.vmap(condition_and_predict))(*stacked)
+    for i, study in enumerate(studies):
+        assert_equal(jax.tree.map(lambda leaf, i=i: leaf[i], together), predict(*study))
 
 
 def test_studies_side_by_side_are_predicted_as_if_alone():
@@ -224,7 +275,7 @@ def test_90_percent_intervals_cover_90_percent_of_functions_from_the_prior():
         truth.append(y[-1, 0])
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *packed)
     at, _ = jax.jit(jax.vmap(condition_and_predict))(*stacked)
-    is_covered = np.abs(np.array(truth) - at.mu[:, 0, 0]) <= 1.6448536 * at.sigma[:, 0]
+    is_covered = np.abs(np.array(truth) - at.mu[:, 0, 0]) <= 1.6448536 * at.sigma[:, 0, 0]
     # Four standard deviations of a binomial share.
     assert np.mean(is_covered) == pytest.approx(0.9, abs=4 * np.sqrt(0.9 * 0.1 / num_functions))
 
@@ -236,4 +287,4 @@ def test_golden_moments(case):
     )
     np.testing.assert_allclose(at.mu, case["mean"], rtol=TOLERANCE, atol=TOLERANCE)
     for m in range(at.mu.shape[1]):
-        np.testing.assert_allclose(at.sigma, np.array(case["stddev"])[:, m], rtol=TOLERANCE)
+        np.testing.assert_allclose(at.sigma[:, 0], np.array(case["stddev"])[:, m], rtol=TOLERANCE)

@@ -24,8 +24,8 @@ def pure_exploration(
 ) -> Float[Array, " T"]:
     """Deviation given all trials, less a penalty where even an optimist expects less than τ.
 
-    The metrics share one deviation, so averaging over metrics leaves it as it is and averages the penalties.
+    Both are averages over the metrics; a deviation that they share is its own average.
     """
     optimistic = upper_confidence_bound(at.mu, at.sigma, explore_coefficient)
-    shortfall = jnp.minimum(optimistic - tau, 0.0)
-    return at.sigma_visited + penalty_coefficient * jnp.mean(shortfall, axis=1)  # (26), (31)
+    shortfall = jnp.mean(jnp.minimum(optimistic - tau, 0.0), axis=1)
+    return jnp.mean(at.sigma_visited, axis=1) + penalty_coefficient * shortfall  # (26), (31)

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from photinus.engine.designers import hyperparameters
 from photinus.engine.designers.constants import PAPER, Preset
 from photinus.engine.designers.gp_bandit import remembered_fit
 from photinus.engine.designers.snapshot import Snapshot
@@ -27,28 +28,28 @@ def describe(
     value has none. Per objective, and None as long as nothing was measured:
 
     - `noise` has the standard deviation of repeated measurements, near the best value and near the median,
-    - `scale` lists model values in ascending order (more is better) and the objective's values for them.
+    - `scale` lists model values in ascending order (more is better) and the objective's values for them,
+    - hyperparameters are there again where each objective has its own; above are the means of all then.
     """
     study = Snapshot(problem, trials, seed, preset)
     model = remembered_fit(study, padded_size(study.num_rows))
     hyper = model.fit.hyper
-    names = [axis.name for axis in study.encoder.axes] + list(study.encoder.categoricals)
-    length_scales = np.sqrt(np.concatenate([hyper.continuous, hyper.categorical])).tolist()
+    own = hyperparameters.tell_own(study, hyper)
     return {
         "num_completed": int(study.is_feasible.sum()),
         "num_infeasible": int((~study.is_feasible).sum()),
-        "signal_variance": float(hyper.signal_variance),
-        "noise_variance": float(hyper.noise_variance),
-        "length_scales": dict(zip(names, length_scales, strict=True)),
+        **hyperparameters.tell(study, hyper),
         "objectives": {
-            metric.name: _describe_metric(study, model, m) if study.is_feasible.any() else None
+            metric.name: own.get(metric.name, {}) | _describe_metric(study, model, m)
+            if study.is_feasible.any()
+            else None
             for m, metric in enumerate(problem.metrics)
         },
     }
 
 
 def _describe_metric(study: Snapshot, model: Any, m: int) -> dict[str, Any]:
-    hyper, sign = model.fit.hyper, study.signs[m]
+    hyper, sign = model.fit.hyper.of_metric(m), study.signs[m]
     warping = jax.tree.map(lambda v: v[m], model.warping)
     labels = np.asarray(model.y)[: study.num_completed, m][study.is_feasible]
     noise = float(np.sqrt(hyper.noise_variance))

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from photinus.engine.bandit import BanditSettings
+from photinus.engine.ascent import AscentSettings
+from photinus.engine.bandit import BanditSettings, ModelSettings
 
 
 class Preset(NamedTuple):
@@ -13,10 +14,21 @@ class Preset(NamedTuple):
     waiting_probability: float = 1.0  # paper, §3.6: explore while results are awaited
     num_seeds: int = 1  # paper, §3.8: the centre
     num_seeds_multi_objective: int = 10  # paper, App. B; the centre is one of them
+    seeds_per_category: float = 0.0  # more of them for every categorical parameter, up to 10 in all
 
 
 PAPER = Preset()
-DEFAULT = PAPER  # until something better is measured
+# Every choice by measurement: docs/decisions/0010.
+DEFAULT = Preset(
+    settings=BanditSettings(
+        model=ModelSettings(labels="winsorised", length_scales="joint", metrics="own"),
+        acquisition="log_ei",
+        region="box",
+        search=AscentSettings(),
+    ),
+    waiting_probability=0.1,
+    seeds_per_category=0.5,
+)
 
 
 def preset(algorithm: str) -> Preset:

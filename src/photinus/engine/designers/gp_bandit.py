@@ -22,7 +22,7 @@ from photinus.engine.designers.constants import PAPER, Preset
 from photinus.engine.designers.reasons import explain, quantile_rows
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.features import Domain, Features
-from photinus.engine.gp.fit import PRIORS
+from photinus.engine.gp.fit import PRIORS, Fit
 from photinus.engine.gp.kernel import Hyperparameters
 from photinus.engine.gp.posterior import Prediction, condition
 from photinus.engine.padding import next_size, pad_rows, padded_size
@@ -70,9 +70,18 @@ def fit(study: Snapshot, size: int) -> Model:
 
     with ThreadPoolExecutor(min(num_starts, os.cpu_count() or 1)) as threads:
         models = list(threads.map(fit_from, range(num_starts)))
-    best = min(models, key=lambda model: model.fit.loss)
-    num_evaluations = sum(model.fit.num_evaluations for model in models)
-    return best._replace(fit=best.fit._replace(num_evaluations=num_evaluations))
+    return models[0]._replace(fit=_best([model.fit for model in models]))
+
+
+def _best(fits: Sequence[Fit]) -> Fit:
+    """The fit of least loss, for every metric where each has its own."""
+    num_evaluations = sum(found.num_evaluations for found in fits)
+    num_own = fits[0].hyper.num_own
+    if num_own is None:
+        return min(fits, key=lambda found: found.loss)._replace(num_evaluations=num_evaluations)
+    best = np.argmin([found.loss for found in fits], axis=0)
+    chosen = jax.tree.map(lambda *starts: np.stack(starts)[best, np.arange(num_own)], *fits)
+    return chosen._replace(num_evaluations=num_evaluations)
 
 
 def remembered_fit(study: Snapshot, size: int) -> Model:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from photinus.engine.bandit import Model, Pick
+from photinus.engine.designers import hyperparameters
 from photinus.engine.designers.snapshot import Snapshot
 
 QUANTILES = {"q05": 0.05, "q50": 0.5, "q95": 0.95}
@@ -20,8 +21,7 @@ def explain(study: Snapshot, model: Model, found: Pick, explores: bool) -> dict[
     """Acquisition, prediction, trust region, hyperparameters and the nearest completed trials."""
     hyper = model.fit.hyper
     predicted = quantiles(study, model, found.mu, found.sigma)
-    names = [axis.name for axis in study.encoder.axes] + list(study.encoder.categoricals)
-    length_scales = np.sqrt(np.concatenate([hyper.continuous, hyper.categorical]))
+    own = hyperparameters.tell_own(study, hyper)
     single = study.preset.settings.acquisition
     promise = "hypervolume_ucb" if study.problem.is_multi_objective else single
     return {
@@ -31,11 +31,7 @@ def explain(study: Snapshot, model: Model, found: Pick, explores: bool) -> dict[
         "predicted": {name: {q: p[q] for q in QUANTILES} for name, p in predicted.items()},
         "warped": {name: {"mean": p["mean_warped"], "std": p["std_warped"]} for name, p in predicted.items()},
         "trust_region": {"radius": float(found.radius) if found.has_trust_region else None},
-        "hyperparameters": {
-            "signal_variance": float(hyper.signal_variance),
-            "noise_variance": float(hyper.noise_variance),
-            "length_scales": dict(zip(names, length_scales.tolist(), strict=True)),
-        },
+        "hyperparameters": hyperparameters.tell(study, hyper) | ({"objectives": own} if own else {}),
         "nearest": nearest(study, found),
         "evaluations": int(found.num_evaluations),
         "jitter": float(found.jitter),
@@ -46,25 +42,26 @@ def quantiles(
     study: Snapshot, model: Model, mu: ArrayLike, sigma: ArrayLike
 ) -> dict[str, dict[str, float | None]]:
     """Quantiles of a measurement in the user's units (None without a feasible trial), and warped moments."""
-    return quantile_rows(study, model, np.asarray(mu)[None, :], np.asarray(sigma).reshape(1))[0]
+    return quantile_rows(study, model, np.asarray(mu)[None, :], np.asarray(sigma)[None, :])[0]
 
 
 def quantile_rows(
     study: Snapshot, model: Model, mu: np.ndarray, sigma: np.ndarray
 ) -> list[dict[str, dict[str, float | None]]]:
-    """`quantiles` of many points at once; means are (N, M), deviations (N,)."""
-    rows: list[dict[str, dict[str, float | None]]] = [{} for _ in sigma]
+    """`quantiles` of many points at once; means are (N, M), deviations too, or (N, 1) where metrics share them."""
+    rows: list[dict[str, dict[str, float | None]]] = [{} for _ in mu]
+    deviations = np.broadcast_to(sigma, mu.shape)
     has_values = bool(study.is_feasible.any())
     for m, metric in enumerate(study.problem.metrics):
         warping = jax.tree.map(lambda v, m=m: v[m], model.warping)
         columns = {}
         for name, probability in QUANTILES.items():
             # Where less is better the warped axis points the other way, and so do its quantiles.
-            z = mu[:, m] + study.signs[m] * sigma * STANDARD.inv_cdf(probability)
+            z = mu[:, m] + study.signs[m] * deviations[:, m] * STANDARD.inv_cdf(probability)
             with np.errstate(over="ignore"):  # what no float can hold is not known either
                 values = study.signs[m] * warping.undo(z) if has_values else np.full(len(z), math.nan)
             columns[name] = [value if math.isfinite(value) else None for value in values.tolist()]
-        columns |= {"mean_warped": mu[:, m].tolist(), "std_warped": sigma.tolist()}
+        columns |= {"mean_warped": mu[:, m].tolist(), "std_warped": deviations[:, m].tolist()}
         for i, row in enumerate(rows):
             row[metric.name] = {name: column[i] for name, column in columns.items()}
     return rows

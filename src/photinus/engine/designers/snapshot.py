@@ -16,6 +16,7 @@ from photinus.engine.padding import pad_rows, padded_size
 from photinus.problem import Goal, Problem
 from photinus.trial import Suggestion, Trial, TrialState
 
+MOST_SEEDS = 10  # ours: for categories
 LABELLED = (TrialState.COMPLETED, TrialState.INFEASIBLE)
 
 
@@ -59,8 +60,11 @@ class Snapshot:
     @property
     def unfitted(self) -> Hyperparameters:
         """Hyperparameters that only have the right shapes."""
-        continuous, categorical = np.zeros(len(self.encoder.axes)), np.zeros(len(self.encoder.categoricals))
-        return Hyperparameters(np.float64(0), continuous, categorical, np.float64(0))  # pyright: ignore
+        num_own = self.preset.settings.model.num_own(len(self.problem.metrics))
+        sets = () if num_own is None else (num_own,)
+        counts = len(self.encoder.axes), len(self.encoder.categoricals)
+        continuous, categorical = (np.zeros((*sets, count)) for count in counts)
+        return Hyperparameters(np.zeros(sets), continuous, categorical, np.zeros(sets))  # pyright: ignore
 
     def take_seeds(self, count: int) -> list[Suggestion]:
         """Points that need no model, as many as are due among the next `count` (docs/algorithm.md §8).
@@ -68,8 +72,7 @@ class Snapshot:
         The centre comes first, then Halton points: as long as nothing is completed, and for the first few
         trials of a study with several objectives.
         """
-        preset = self.preset
-        num_seeds = preset.num_seeds_multi_objective if self.problem.is_multi_objective else preset.num_seeds
+        num_seeds = self._num_seeds()
         taken: list[Suggestion] = []
         while len(taken) < count and self._seed_is_due(num_seeds):
             if self._is_first_suggestion:
@@ -79,6 +82,13 @@ class Snapshot:
             self.add(params)
             taken.append(Suggestion(params=params, reason={"method": method, "intent": "explore"}))
         return taken
+
+    def _num_seeds(self) -> int:
+        preset = self.preset
+        if self.problem.is_multi_objective:
+            return preset.num_seeds_multi_objective
+        wanted = preset.num_seeds + int(preset.seeds_per_category * len(self.encoder.categoricals))
+        return max(preset.num_seeds, min(wanted, MOST_SEEDS))
 
     def _has_centre(self) -> bool:
         """Whether the user brought the centre along, with whatever categories."""

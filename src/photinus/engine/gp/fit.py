@@ -1,6 +1,6 @@
 """Hyperparameters by maximum a posteriori (docs/algorithm.md §3, eqs. 12 to 14).
 
-N trials, M metrics that share all hyperparameters;  K = k(X, X) + σ²I = LLᵀ,  W = L⁻¹,  α = K⁻¹y.
+N trials, M metrics that share all hyperparameters, or have each its own;  K = k(X, X) + σ²I = LLᵀ,  W = L⁻¹,  α = K⁻¹y.
 θ are the logarithms of the signal variance, the squared length scales and the noise variance.
 """
 
@@ -35,7 +35,7 @@ SIDE_BY_SIDE = 256  # ours: up to this many padded trials the starts run togethe
 
 
 class Fit(NamedTuple):
-    """Hyperparameters found, from one start or as the best of several."""
+    """Hyperparameters found, from one start or as the best of several; metrics of their own have a leading axis."""
 
     hyper: Hyperparameters
     loss: Scalar
@@ -82,6 +82,37 @@ def fit_from(
     is_usable = jnp.any(is_completed) & jnp.isfinite(found.loss)
     theta = jnp.where(is_usable, found.x, centres)
     return Fit(priors.unpack(theta, num_continuous), found.loss, found.num_evaluations)
+
+
+def fit_each(
+    key: Key,
+    X: Features,
+    y: Float[Array, "N M"],
+    is_completed: Bool[Array, " N"],
+    length_scales: LengthScales = "independent",
+) -> Fit:
+    """`fit` of every metric as if it were the only one, from the same starts."""
+
+    def alone(column: Array) -> Fit:
+        return fit(key, X, column[:, None], is_completed, length_scales)
+
+    return jax.vmap(alone)(y.T) if y.shape[0] <= SIDE_BY_SIDE else jax.lax.map(alone, y.T)
+
+
+def fit_each_from(
+    key: Key,
+    which: Int[Array, ""],
+    X: Features,
+    y: Float[Array, "N M"],
+    is_completed: Bool[Array, " N"],
+    length_scales: LengthScales = "independent",
+) -> Fit:
+    """`fit_from` of every metric as if it were the only one, one after another: starts are what runs side by side."""
+
+    def alone(column: Array) -> Fit:
+        return fit_from(key, which, X, column[:, None], is_completed, length_scales)
+
+    return jax.lax.map(alone, y.T)
 
 
 def loss_and_gradient(

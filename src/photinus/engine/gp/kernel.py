@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from photinus.engine.arrays import Array, Features, Float, Int, Scalar
@@ -15,12 +16,25 @@ UNROLLED = 64  # ours: up to this many categorical features sums are unrolled in
 
 
 class Hyperparameters(NamedTuple):
-    """What the fit finds: variances and squared length scales, none of them logarithms."""
+    """What the fit finds: variances and squared length scales, none of them logarithms.
+
+    Where every metric has its own, all of them have a leading axis of metrics.
+    """
 
     signal_variance: Scalar
     continuous: Float[Array, " Dc"]  # λ of the numeric features
     categorical: Float[Array, " Dk"]  # λ of the categorical features
     noise_variance: Scalar
+
+    @property
+    def num_own(self) -> int | None:
+        """How many metrics have their own; None where all share one set."""
+        shape = np.shape(self.signal_variance)
+        return shape[0] if shape else None
+
+    def of_metric(self, m: int) -> "Hyperparameters":
+        """Those of one metric, without the leading axis."""
+        return self if self.num_own is None else Hyperparameters(*(v[m] for v in self))
 
 
 def squared_distance(hyper: Hyperparameters, a: Features, b: Features) -> Float[Array, "A B"]:
