@@ -8,6 +8,7 @@ METHODS = {
     "quasi_random": "a quasi-random point, to cover the space",
     "random": "a random point",
     "ucb": "the highest upper confidence bound",
+    "log_ei": "the largest expected improvement",
     "hypervolume_ucb": "the largest promise to extend the Pareto set",
     "pure_exploration": "pure exploration: where least is known among what may be good",
 }

@@ -10,6 +10,7 @@ const METHODS = {
   quasi_random: "A quasi-random point, to cover the space.",
   random: "A random point.",
   ucb: "The highest upper confidence bound: the best that can reasonably be hoped for.",
+  log_ei: "The largest expected improvement: how much better than the best so far, times how likely.",
   hypervolume_ucb: "The largest promise to extend the Pareto set.",
   pure_exploration: "Pure exploration: where least is known among what may be good.",
 };
