@@ -56,13 +56,21 @@ class _State(NamedTuple):
 
 
 def box(
-    observations: Observations, domain: Domain, scales: Float[Array, " Dc"], is_enabled: Bool[Array, ""]
+    observations: Observations,
+    domain: Domain,
+    scales: Float[Array, " Dc"],
+    is_enabled: Bool[Array, ""],
+    length: Scalar | None = None,
 ) -> Box:
-    """Box for the trials so far, given squared length scales; the whole cube where nothing is feasible yet."""
+    """Box for the trials so far, given squared length scales; the whole cube where nothing is feasible yet.
+
+    Observations that are not all trials do not know its length: it has to be given.
+    """
     features, is_feasible = observations.features, observations.is_feasible
     num_features = features.continuous.shape[1] + features.categorical.shape[1]
     labels = jnp.where(is_feasible, observations.labels[:, 0], -jnp.inf)
-    length = box_length(labels, observations.is_completed, num_features)
+    if length is None:
+        length = box_length(labels, observations.is_completed, num_features)
     centre = features.continuous[jnp.argmax(labels)]
     log_sides = 0.5 * jnp.log(scales)
     half = 0.5 * length * jnp.exp(log_sides - jnp.mean(log_sides))

@@ -12,6 +12,9 @@ class Preset(NamedTuple):
     overwrite_probability: float = 0.1  # paper, App. B: q, explore although there is new data
     num_seeds: int = 1  # paper, §3.8: the centre
     num_seeds_multi_objective: int = 10  # paper, App. B; the centre is one of them
+    # Rows at most, one of the padded sizes; see `active_set.py`. None: all, whatever that costs.
+    fit_limit: int | None = None  # completed trials that hyperparameters are fitted to
+    posterior_limit: int | None = None  # trials of any kind that the posterior is conditioned on
 
 
 PAPER = Preset()

@@ -16,13 +16,15 @@ import numpy as np
 
 from photinus.engine import bandit
 from photinus.engine.arrays import Array, Observations
-from photinus.engine.bandit import BanditSettings, Model, ModelSettings, Pick
+from photinus.engine.bandit import BanditSettings, Model, ModelSettings, Past, Pick
 from photinus.engine.cache import Program
+from photinus.engine.designers import long_study
 from photinus.engine.designers.constants import PAPER, Preset
+from photinus.engine.designers.long_study import is_beyond
 from photinus.engine.designers.reasons import explain, quantile_rows
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.features import Domain, Features
-from photinus.engine.gp.fit import PRIORS
+from photinus.engine.gp.fit import PRIORS, Fit
 from photinus.engine.gp.kernel import Hyperparameters
 from photinus.engine.gp.posterior import Prediction, condition
 from photinus.engine.padding import next_size, pad_rows, padded_size
@@ -62,17 +64,16 @@ def fit(study: Snapshot, size: int) -> Model:
     Every start is a call of its own, from as many threads as there are cores: its matrices are too small for
     several cores to share one well.
     """
-    key, observations, settings = study.key(FIT), study.observations(size), study.preset.settings.model
-    num_starts = PRIORS[settings.length_scales].num_starts
-
-    def fit_from(which: int) -> Model:
-        return jax.device_get(fit_program(settings)(key, observations, np.int32(which)))
-
-    with ThreadPoolExecutor(min(num_starts, os.cpu_count() or 1)) as threads:
-        models = list(threads.map(fit_from, range(num_starts)))
+    settings = study.preset.settings.model
+    if is_beyond(study.preset.fit_limit, size):
+        y, warping = long_study.warp_all(study, size)
+        program = long_study.fit_sample_program(settings.length_scales)
+        arguments = long_study.sample(study, study.key(FIT), y)
+        return Model(_least(_from_every_start(program, arguments, settings)), y, warping)
+    program, arguments = fit_program(settings), (study.key(FIT), study.observations(size))
+    models = _from_every_start(program, arguments, settings)
     best = min(models, key=lambda model: model.fit.loss)
-    num_evaluations = sum(model.fit.num_evaluations for model in models)
-    return best._replace(fit=best.fit._replace(num_evaluations=num_evaluations))
+    return best._replace(fit=_least([model.fit for model in models]))
 
 
 def remembered_fit(study: Snapshot, size: int) -> Model:
@@ -120,12 +121,13 @@ def predict(
     study = Snapshot(problem, trials, seed, preset)
     size = padded_size(study.num_rows)
     model = remembered_fit(study, size)
+    observations, y, _ = long_study.active(study, model, size)
     features = study.encoder.encode([problem.space.validate(point) for point in points])
     rows: list[dict[str, dict[str, float | None]]] = []
     for start in range(0, len(points), QUERY_BATCH):
         part = Features(*(v[start : start + QUERY_BATCH] for v in features))
         padded = Features(*(pad_rows(v, QUERY_BATCH) for v in part))
-        at = jax.device_get(predict_program()(study.observations(size), model.y, model.fit.hyper, padded))
+        at = jax.device_get(predict_program()(observations, y, model.fit.hyper, padded))
         count = len(part.continuous)
         rows += quantile_rows(study, model, at.mu[:count], at.sigma[:count])
     return rows
@@ -133,9 +135,16 @@ def predict(
 
 def prepare(study: Snapshot, size: int) -> None:
     """Compile what the next suggestion will need, while the user's own trial runs."""
-    if study.encoder.num_features:
-        fit_program(study.preset.settings.model).prepare(study.key(FIT), _empty(study, size), np.int32(0))
-        prepare_pick(study, size)
+    if not study.encoder.num_features:
+        return
+    settings, soon = study.preset.settings.model, study.num_rows + PREPARE_AHEAD
+    if is_beyond(study.preset.fit_limit, size):
+        long_study.prepare_fit(study, study.key(FIT), soon)
+    else:
+        fit_program(settings).prepare(study.key(FIT), _empty(study, size), np.int32(0))
+    if is_beyond(study.preset.posterior_limit, size):
+        long_study.prepare_posterior(study, soon)
+    prepare_pick(study, size)
 
 
 def prepare_pick(study: Snapshot, size: int) -> None:
@@ -146,17 +155,15 @@ def prepare_pick(study: Snapshot, size: int) -> None:
 def pick_arguments(study: Snapshot, model: Model | None, explores: bool, size: int) -> tuple[Any, ...]:
     """Arguments of the pick program, in order; without a model, of the right shapes only."""
     if model is None:
-        y = np.zeros((size, len(study.problem.metrics)))
-        return (
-            study.key(PICK),
-            _empty(study, size),
-            y,
-            study.encoder.domain,
-            study.unfitted,
-            np.bool_(explores),
-        )
-    observations = study.observations(size)
-    return study.key(PICK), observations, model.y, study.encoder.domain, model.fit.hyper, np.bool_(explores)
+        limit = study.preset.posterior_limit
+        num_rows = size if limit is None else min(size, limit)
+        observations, y = _empty(study, num_rows), np.zeros((num_rows, len(study.problem.metrics)))
+        hyper, past = study.unfitted, long_study.unknown_past(limit, size)
+    else:
+        observations, y, past = long_study.active(study, model, size)
+        hyper = model.fit.hyper
+    arguments = study.key(PICK), observations, y, study.encoder.domain, hyper, np.bool_(explores)
+    return arguments if past is None else (*arguments, past)
 
 
 @functools.cache
@@ -202,6 +209,7 @@ def pick_arrays(
     domain: Domain,
     hyper: Hyperparameters,
     explores: Array,
+    past: Past | None = None,
     **settings: Any,
 ) -> Pick:
     """`bandit.pick` with a key that is plain data."""
@@ -212,6 +220,7 @@ def pick_arrays(
         domain,
         hyper,
         explores,
+        past,
         **settings,
     )
 
@@ -221,6 +230,22 @@ def predict_arrays(
 ) -> Prediction:
     """Posterior moments at query points."""
     return condition(hyper, observations, y).predict(query)
+
+
+def _from_every_start(program: Program, arguments: tuple[Any, ...], settings: ModelSettings) -> list[Any]:
+    num_starts = PRIORS[settings.length_scales].num_starts
+
+    def fit_from(which: int) -> Any:
+        return jax.device_get(program(*arguments, np.int32(which)))
+
+    with ThreadPoolExecutor(min(num_starts, os.cpu_count() or 1)) as threads:
+        return list(threads.map(fit_from, range(num_starts)))
+
+
+def _least(fits: list[Fit]) -> Fit:
+    """The fit of least loss, with the evaluations of all."""
+    num_evaluations: Any = sum(found.num_evaluations for found in fits)
+    return min(fits, key=lambda found: found.loss)._replace(num_evaluations=num_evaluations)
 
 
 def _empty(study: Snapshot, size: int) -> Observations:
