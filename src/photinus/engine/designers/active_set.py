@@ -14,7 +14,6 @@ from photinus.engine.gp.kernel import Hyperparameters
 BEST_SHARE = 4
 NEAR_SHARE = 4  # ours: a quarter of what the posterior is made of lies nearest to the best
 LATEST_SHARE = 8  # ours: what was found last is least in need of being told twice
-FRONT_SHARE = 2  # ours: with several objectives, up to half of it is the front
 NUM_CENTRES = 32  # ours: with several objectives, the best trials near which others are kept
 
 
@@ -37,17 +36,20 @@ def rows_for_posterior(y: np.ndarray, features: Features, hyper: Hyperparameters
     if num_completed <= room:
         return np.concatenate([np.arange(num_completed), visited])
     order = best_first(y)
-    centres = order[: 1 if y.shape[1] == 1 else NUM_CENTRES]
+    centres = order[:1]
+    kept = np.zeros(num_completed, dtype=bool)
+    if y.shape[1] > 1:
+        # Hypervolumes are measured between the worst of each metric and the front.
+        kept[np.concatenate([y.argmin(axis=0), y.argmax(axis=0)])] = True
+        order = np.concatenate([spread(front(y), room // BEST_SHARE), order])
+        centres = order[:NUM_CENTRES]
     completed = Features(*(v[:num_completed] for v in features))
     near = np.argsort(distance_to_nearest(completed, centres, hyper), kind="stable")
-    kept = np.zeros(num_completed, dtype=bool)
-    if y.shape[1] > 1:  # hypervolumes are measured between the worst of each metric and the front
-        kept[y.argmin(axis=0)] = True
-        _keep(kept, spread(front(y), room // FRONT_SHARE), room)
-    _keep(kept, order, room // BEST_SHARE)
-    _keep(kept, near, room // NEAR_SHARE)
-    _keep(kept, np.arange(num_completed)[::-1], room // LATEST_SHARE)
-    _keep(kept, spread(np.flatnonzero(~kept), room - int(kept.sum())), room)
+    latest = np.arange(num_completed)[::-1]
+    for candidates, share in ((order, BEST_SHARE), (near, NEAR_SHARE), (latest, LATEST_SHARE)):
+        new = candidates[~kept[candidates]]
+        kept[new[: min(room // share, room - kept.sum())]] = True
+    kept[spread(np.flatnonzero(~kept), room - int(kept.sum()))] = True
     return np.concatenate([np.flatnonzero(kept), visited])
 
 
@@ -92,8 +94,3 @@ def distance_to_nearest(x: Features, centres: np.ndarray, hyper: Hyperparameters
         distance += (x.categorical != x.categorical[centre]) @ weights[1]
         np.minimum(nearest, distance, out=nearest)
     return nearest
-
-
-def _keep(kept: np.ndarray, candidates: np.ndarray, count: int) -> None:
-    """Mark the first `count` candidates that are not marked yet."""
-    kept[candidates[~kept[candidates]][:count]] = True
