@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from photinus.engine.designers.active_set import (
-    best_and_spread,
     best_first,
     distance_to_nearest,
     front,
@@ -38,8 +37,9 @@ def test_rows_are_as_many_as_allowed_and_in_order(num_completed, num_visited, nu
     rows = choose(y, features, limit)
     assert len(rows) == min(limit, num_completed + num_visited)
     assert np.all(np.diff(rows) > 0)
-    assert rows_for_fit(y, limit).tolist() == sorted(set(rows_for_fit(y, limit)))
-    assert len(rows_for_fit(y, limit)) == min(limit, num_completed)
+    sample = rows_for_fit(num_completed, limit)
+    assert sample.tolist() == sorted(set(sample.tolist()))
+    assert len(sample) == min(limit, num_completed)
     # The newest pending trial is never left out, nor the best of each metric.
     if num_visited:
         assert num_completed + num_visited - 1 in rows
@@ -50,7 +50,7 @@ def test_rows_are_as_many_as_allowed_and_in_order(num_completed, num_visited, nu
 def test_nothing_is_left_out_up_to_the_limit():
     y, features = long_history(20, 12)
     assert choose(y, features, 32).tolist() == list(range(32))
-    assert rows_for_fit(y, 20).tolist() == list(range(20))
+    assert rows_for_fit(20, 20).tolist() == list(range(20))
 
 
 def test_the_best_the_nearest_and_the_latest_are_in():
@@ -118,4 +118,7 @@ def test_a_front_and_the_worst_of_each_metric_stay_in():
 
 def test_equal_labels_go_by_time():
     assert best_first(np.zeros((5, 1))).tolist() == [0, 1, 2, 3, 4]
-    assert best_and_spread(np.arange(100)[::-1], 8).tolist() == [0, 19, 38, 58, 77, 97, 98, 99]
+
+
+def test_a_sample_is_evenly_spread_over_time():
+    assert rows_for_fit(101, 5).tolist() == [0, 25, 50, 75, 100]

@@ -10,16 +10,18 @@ import numpy as np
 from photinus.engine.features import Features
 from photinus.engine.gp.kernel import Hyperparameters
 
-# Ours: with half of the sample, all that is not best would lie below the median, and warp badly.
-BEST_SHARE = 4
-NEAR_SHARE = 4  # ours: a quarter of what the posterior is made of lies nearest to the best
-LATEST_SHARE = 8  # ours: what was found last is least in need of being told twice
-NUM_CENTRES = 32  # ours: with several objectives, the best trials near which others are kept
+BEST_SHARE = 4  # ours, as all below: of what the posterior is made of, a quarter are the best trials,
+NEAR_SHARE = 4  # a quarter those nearest to the best,
+LATEST_SHARE = 8  # an eighth the latest; the others are evenly spread
+NUM_CENTRES = 32  # with several objectives, the best trials near which others are kept
 
 
-def rows_for_fit(y: np.ndarray, limit: int) -> np.ndarray:
-    """At most `limit` completed trials to fit hyperparameters to, given labels (N, M) of which more is better."""
-    return best_and_spread(best_first(y), limit)
+def rows_for_fit(num_completed: int, limit: int) -> np.ndarray:
+    """At most `limit` completed trials to fit hyperparameters to, evenly spread over time.
+
+    The best are not preferred: a choice by label makes the function look smoother than it is.
+    """
+    return spread(np.arange(num_completed), limit)
 
 
 def rows_for_posterior(y: np.ndarray, features: Features, hyper: Hyperparameters, limit: int) -> np.ndarray:
@@ -51,14 +53,6 @@ def rows_for_posterior(y: np.ndarray, features: Features, hyper: Hyperparameters
         kept[new[: min(room // share, room - kept.sum())]] = True
     kept[spread(np.flatnonzero(~kept), room - int(kept.sum()))] = True
     return np.concatenate([np.flatnonzero(kept), visited])
-
-
-def best_and_spread(order: np.ndarray, limit: int) -> np.ndarray:
-    """At most `limit` of the rows that `order` lists best first: a quarter the best, the others evenly spread."""
-    if len(order) <= limit:
-        return np.sort(order)
-    num_best = limit // BEST_SHARE
-    return np.sort(np.concatenate([order[:num_best], spread(np.sort(order[num_best:]), limit - num_best)]))
 
 
 def spread(rows: np.ndarray, count: int) -> np.ndarray:

@@ -37,7 +37,7 @@ def sample(study: Snapshot, key: np.ndarray, y: np.ndarray) -> tuple[Any, ...]:
     """Arguments of a fit to some of the completed trials."""
     limit = study.preset.fit_limit
     assert limit is not None
-    rows = rows_for_fit(y[: study.num_completed], limit)
+    rows = rows_for_fit(study.num_completed, limit)
     seen = study.observations(limit, rows)
     return key, seen.features, pad_rows(y[rows], limit), seen.is_completed
 

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from photinus.engine.designers.active_set import best_and_spread, best_first
+from photinus.engine.designers.active_set import best_first, spread
 from photinus.engine.encoding import encode_labels
 from photinus.problem import Goal, Problem
 from photinus.trial import Trial, TrialState
+
+BEST_SHARE = 4  # ours: with half of them, all that is not best would lie below the median, and warp badly
 
 
 def thin(problem: Problem, trials: Sequence[Trial], limit: int) -> list[Trial]:
@@ -24,4 +26,6 @@ def thin(problem: Problem, trials: Sequence[Trial], limit: int) -> list[Trial]:
     signs = [1.0 if m.goal is Goal.MAXIMIZE else -1.0 for m in problem.metrics]
     labels = encode_labels((t.values for t in labelled), problem.metric_names, signs)
     order = best_first(np.where(np.isnan(labels), -np.inf, labels))
-    return [labelled[i] for i in best_and_spread(order, limit)]
+    num_best = limit // BEST_SHARE
+    best, others = order[:num_best], spread(np.sort(order[num_best:]), limit - num_best)
+    return [labelled[i] for i in sorted([*best.tolist(), *others.tolist()])]
