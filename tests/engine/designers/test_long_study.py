@@ -219,6 +219,20 @@ def test_what_is_compiled_ahead_is_what_is_needed(monkeypatch):
     assert wanted["warp"] == wanted["recall"] == _shapes((long_study.history(study, 44),))
 
 
+def test_small_programs_are_compiled_quickly_where_the_preset_says_so():
+    quick = UNLIMITED._replace(quick_size=16)
+    trials = history(9)
+    assert PAPER.quick_size == 0
+    assert gp_bandit.fit_program(MODEL, True) is not gp_bandit.fit_program(MODEL)
+    study = snapshot(trials, quick)
+    assert gp_bandit.pick_program(study, 16) is not gp_bandit.pick_program(study, 32)
+    assert gp_bandit.pick_program(study, 32) is gp_bandit.pick_program(snapshot(trials, UNLIMITED), 16)
+    usual, other = (gp_bandit.fit(snapshot(trials, p), 16) for p in (UNLIMITED, quick))
+    np.testing.assert_allclose(other.fit.loss, usual.fit.loss, rtol=1e-6)
+    [found] = gp_bandit.suggest(MIXED, trials, 1, 5, preset=quick)
+    assert found.reason["method"] == "log_ei"
+
+
 def _shapes(arguments: tuple) -> list:
     return [(np.shape(v), np.asarray(v).dtype) for v in jax.tree.leaves(arguments)]
 

@@ -15,6 +15,7 @@ class Preset(NamedTuple):
     # Rows at most, one of the padded sizes; see `active_set.py`. None: all, whatever that costs.
     fit_limit: int | None = None  # completed trials that hyperparameters are fitted to
     posterior_limit: int | None = None  # trials of any kind that the posterior is conditioned on
+    quick_size: int = 0  # up to so many padded rows programs are compiled quickly rather than well
 
 
 PAPER = Preset()

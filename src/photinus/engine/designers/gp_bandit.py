@@ -70,7 +70,8 @@ def fit(study: Snapshot, size: int) -> Model:
         program = long_study.fit_sample_program(settings.length_scales)
         arguments = long_study.sample(study, study.key(FIT), y)
         return Model(_least(_from_every_start(program, arguments, settings)), y, warping)
-    program, arguments = fit_program(settings), (study.key(FIT), study.observations(size))
+    program = fit_program(settings, is_quick=size <= study.preset.quick_size)
+    arguments = (study.key(FIT), study.observations(size))
     models = _from_every_start(program, arguments, settings)
     best = min(models, key=lambda model: model.fit.loss)
     return best._replace(fit=_least([model.fit for model in models]))
@@ -97,7 +98,7 @@ def remembered_fit(study: Snapshot, size: int) -> Model:
 def pick(study: Snapshot, model: Model, size: int) -> Suggestion:
     """Pick one point and count it as visited."""
     explores = study.explores()
-    found = jax.device_get(pick_program(study)(*pick_arguments(study, model, explores, size)))
+    found = jax.device_get(pick_program(study, size)(*pick_arguments(study, model, explores, size)))
     return accept(study, model, found, explores)
 
 
@@ -141,7 +142,8 @@ def prepare(study: Snapshot, size: int) -> None:
     if is_beyond(study.preset.fit_limit, size):
         long_study.prepare_fit(study, study.key(FIT), soon)
     else:
-        fit_program(settings).prepare(study.key(FIT), _empty(study, size), np.int32(0))
+        program = fit_program(settings, is_quick=size <= study.preset.quick_size)
+        program.prepare(study.key(FIT), _empty(study, size), np.int32(0))
     if is_beyond(study.preset.posterior_limit, size):
         long_study.prepare_posterior(study, soon)
     prepare_pick(study, size)
@@ -149,7 +151,7 @@ def prepare(study: Snapshot, size: int) -> None:
 
 def prepare_pick(study: Snapshot, size: int) -> None:
     """Compile the search beside the fit: two cores are quicker than one."""
-    pick_program(study).prepare(*pick_arguments(study, None, False, size))
+    pick_program(study, size).prepare(*pick_arguments(study, None, False, size))
 
 
 def pick_arguments(study: Snapshot, model: Model | None, explores: bool, size: int) -> tuple[Any, ...]:
@@ -166,21 +168,27 @@ def pick_arguments(study: Snapshot, model: Model | None, explores: bool, size: i
     return arguments if past is None else (*arguments, past)
 
 
-@functools.cache
-def fit_program(settings: ModelSettings) -> Program:
+def fit_program(settings: ModelSettings, is_quick: bool = False) -> Program:
     """Fit of one study from one start."""
-    return Program("fit", functools.partial(fit_arrays_from, settings=settings), settings)
-
-
-def pick_program(study: Snapshot) -> Program:
-    """Search of one study; the settings are compiled in."""
-    return _pick_program(study.max_categories, study.preset.settings)
+    return _fit_program(settings, is_quick)
 
 
 @functools.cache
-def _pick_program(max_categories: int, settings: BanditSettings) -> Program:
+def _fit_program(settings: ModelSettings, is_quick: bool) -> Program:
+    function = functools.partial(fit_arrays_from, settings=settings)
+    return Program("fit", function, settings, is_quick=is_quick)
+
+
+def pick_program(study: Snapshot, size: int | None = None) -> Program:
+    """Search of one study; the settings are compiled in, and how well depends on the size."""
+    is_quick = size is not None and size <= study.preset.quick_size
+    return _pick_program(study.max_categories, study.preset.settings, is_quick)
+
+
+@functools.cache
+def _pick_program(max_categories: int, settings: BanditSettings, is_quick: bool) -> Program:
     function = functools.partial(pick_arrays, max_categories=max_categories, settings=settings)
-    return Program("pick", function, (max_categories, settings))
+    return Program("pick", function, (max_categories, settings), is_quick=is_quick)
 
 
 @functools.cache

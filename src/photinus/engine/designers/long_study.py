@@ -26,14 +26,14 @@ def is_beyond(limit: int | None, size: int) -> bool:
     return limit is not None and size > limit
 
 
-def warp_all(study: Snapshot, size: int) -> tuple[np.ndarray, Any]:
+def warp_all(study: Snapshot, size: int) -> tuple[Any, Any]:
     """Labels of all completed trials as the model has them, in so many rows, and the way back."""
     program = warp_program(study.preset.settings.model.labels)
     y, warping = jax.device_get(program(history(study, study.num_completed)))
     return pad_rows(y[: study.num_completed], size), warping
 
 
-def sample(study: Snapshot, key: np.ndarray, y: np.ndarray) -> tuple[Any, ...]:
+def sample(study: Snapshot, key: np.ndarray, y: Any) -> tuple[Any, ...]:
     """Arguments of a fit to some of the completed trials."""
     limit = study.preset.fit_limit
     assert limit is not None
