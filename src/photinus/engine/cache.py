@@ -37,6 +37,8 @@ SUFFIX = ".program"
 _DIGEST_SIZE = 32
 
 log = logging.getLogger("photinus")
+# Tracing is Python: two threads at it take longer than one after the other. The compiler itself runs beside them.
+_tracing = threading.Lock()
 
 
 class Program:
@@ -98,7 +100,8 @@ class Program:
 
     def _compile(self, args: Any, key: str, device: str) -> Callable[..., Any]:
         shapes = jax.tree.map(lambda v: jax.ShapeDtypeStruct(np.shape(v), np.asarray(v).dtype), args)
-        lowered = jax.jit(self._function).lower(*shapes)
+        with _tracing:
+            lowered = jax.jit(self._function).lower(*shapes)
         options = CPU_OPTIONS if device == "cpu" else None
         compiled = _compile_quickly(lowered) if self._is_quick and device == "cpu" else None
         compiled = compiled or lowered.compile(compiler_options=options)
