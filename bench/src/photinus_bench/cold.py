@@ -1,6 +1,9 @@
 """The first suggestion of a fresh process, with an empty and with a filled cache of compiled programs.
 
-Run as a module this is that process: it prints one line of JSON about itself.
+Run as a module with numbers of trials and parameters, seed and algorithm, this is that process: it prints one line
+of JSON about itself.
+
+    PHOTINUS_CACHE_DIR=off python -m photinus_bench.cold 10 20 1 default
 """
 
 import json
@@ -27,23 +30,27 @@ class Cold:
     peak_mb: float
 
 
-def measure(num_trials: int, num_parameters: int, seed: int, num_filled: int) -> list[Cold]:
+def measure(
+    num_trials: int, num_parameters: int, seed: int, num_filled: int, algorithm: str = "paper"
+) -> list[Cold]:
     """Start processes one after another: the first finds no cache, the others what the first left behind.
 
     Returns the first and, of the others, the median one.
     """
     with tempfile.TemporaryDirectory() as cache:
-        empty = start_process(num_trials, num_parameters, seed, Path(cache), "empty")
+        empty = start_process(num_trials, num_parameters, seed, Path(cache), "empty", algorithm)
         filled = [
-            start_process(num_trials, num_parameters, seed + 1 + index, Path(cache), "filled")
+            start_process(num_trials, num_parameters, seed + 1 + index, Path(cache), "filled", algorithm)
             for index in range(num_filled)
         ]
     filled.sort(key=lambda cold: cold.total_s)
     return [empty, *filled[num_filled // 2 :][:1]]
 
 
-def start_process(num_trials: int, num_parameters: int, seed: int, cache: Path, state: str) -> Cold:
-    arguments = [str(value) for value in (num_trials, num_parameters, seed)]
+def start_process(
+    num_trials: int, num_parameters: int, seed: int, cache: Path, state: str, algorithm: str
+) -> Cold:
+    arguments = [str(value) for value in (num_trials, num_parameters, seed, algorithm)]
     started = time.time()
     output = subprocess.run(
         [sys.executable, "-m", "photinus_bench.cold", *arguments],
@@ -63,7 +70,7 @@ def start_process(num_trials: int, num_parameters: int, seed: int, cache: Path, 
     )
 
 
-def suggest_once(num_trials: int, num_parameters: int, seed: int) -> dict[str, float]:
+def suggest_once(num_trials: int, num_parameters: int, seed: int, algorithm: str) -> dict[str, float]:
     """Import, build the study, ask; the moments at which JAX was there and the suggestion was."""
     import jax  # noqa: F401
 
@@ -74,7 +81,7 @@ def suggest_once(num_trials: int, num_parameters: int, seed: int) -> dict[str, f
     from photinus_bench.design import fixed_design
 
     design = fixed_design(num_trials, num_parameters, seed)
-    new_study(design.X.tolist(), design.y.tolist(), seed).ask()
+    new_study(design.X.tolist(), design.y.tolist(), seed, algorithm).ask()
     suggested_at = time.time()
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"jax_imported_at": jax_imported_at, "suggested_at": suggested_at, "peak_mb": peak_mb}
@@ -85,4 +92,4 @@ def as_records(colds: list[Cold]) -> list[dict]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(suggest_once(*map(int, sys.argv[1:]))))
+    print(json.dumps(suggest_once(*map(int, sys.argv[1:4]), sys.argv[4])))

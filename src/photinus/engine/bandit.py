@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from photinus.engine import ascent, firefly
 from photinus.engine.acquisition import hypervolume
-from photinus.engine.acquisition.box import Box, box
+from photinus.engine.acquisition.box import Box, box, box_length
 from photinus.engine.acquisition.log_ei import log_expected_improvement
 from photinus.engine.acquisition.pure_exploration import pure_exploration, threshold
 from photinus.engine.acquisition.trust_region import TrustRegion, constrain, trust_region
@@ -30,7 +30,9 @@ Labels = Literal["warped", "winsorised"]
 Metrics = Literal["shared", "own"]
 
 SAME = 1e-9  # ours: squared distance of points that are one
-REPEATED = 1e13  # ours: in a finite space every point is tried once before one is tried again; no score is so large
+REPEATED = (
+    1e13  # ours: in a finite space every point is tried once before one is tried again; no score is so large
+)
 
 
 class ModelSettings(NamedTuple):
@@ -64,6 +66,13 @@ class Model(NamedTuple):
     fit: Fit
     y: Float[Array, "N M"]
     warping: Warping | Winsorising  # leading axis: metrics
+
+
+class Past(NamedTuple):
+    """What only all trials tell, where the observations are a choice of them."""
+
+    num_completed: Int[Array, ""]
+    box_length: Scalar
 
 
 class Acquisition(NamedTuple):
@@ -121,6 +130,13 @@ def fit_model_from(
     return Model(search(key, which, features, y, is_completed, settings.length_scales), y, warping)
 
 
+def recall(observations: Observations, num_features: int) -> Past:
+    """What all trials tell; their places do not matter."""
+    labels = jnp.where(observations.is_feasible, observations.labels[:, 0], -jnp.inf)
+    length = box_length(labels, observations.is_completed, num_features)
+    return Past(jnp.sum(observations.is_completed), length)
+
+
 def acquisition(
     key: Key,
     observations: Observations,
@@ -129,6 +145,7 @@ def acquisition(
     hyper: Hyperparameters,
     explores: Bool[Array, ""],
     settings: BanditSettings,
+    past: Past | None = None,
 ) -> Acquisition:
     """Pure exploration if `explores`, else the upper confidence bound or what the settings say, given warped labels.
 
@@ -137,7 +154,7 @@ def acquisition(
     num_metrics = y.shape[1]
     posterior = condition(hyper, observations, y)
     has_balls = num_metrics == 1 and settings.region == "balls"
-    region = trust_region(observations, domain, is_enabled=has_balls)
+    region = trust_region(observations, domain, has_balls, None if past is None else past.num_completed)
     at_trials = posterior.predict(observations.features)
     tau = threshold(at_trials, observations.is_real, settings.ucb_coefficient)
     directions = hypervolume.scalarisation(key, y, observations.is_completed, settings.num_weights)
@@ -171,19 +188,22 @@ def pick(
     domain: Domain,
     hyper: Hyperparameters,
     explores: Bool[Array, ""],
+    past: Past | None = None,
     *,
     max_categories: int,
     settings: BanditSettings,
 ) -> Pick:
-    """Maximise the acquisition inside the trust region, whatever that is."""
+    """Maximise the acquisition inside the trust region, whatever that is; `past` where not all trials are observed."""
     key_search, key_weights = jax.random.split(key)
-    found = acquisition(key_weights, observations, y, domain, hyper, explores, settings)
+    found = acquisition(key_weights, observations, y, domain, hyper, explores, settings, past)
     posterior, at_trials, region = found.posterior, found.at_trials, found.region
     radius, has_trust_region = region.radius, region.is_active
     inside = None
     if settings.region == "box" and y.shape[1] == 1:
         # Where little is known is wherever it is, so exploring has the whole cube.
-        inside = box(observations, at_trials.mu[:, 0], domain, hyper.continuous, is_enabled=~explores)
+        length = None if past is None else past.box_length
+        expected = at_trials.mu[:, 0]
+        inside = box(observations, expected, domain, hyper.continuous, is_enabled=~explores, length=length)
         radius, has_trust_region = 0.5 * inside.length, inside.is_active
     best = _maximise(
         key_search, found, inside, observations, domain, max_categories=max_categories, settings=settings

@@ -12,9 +12,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from photinus.engine.bandit import ModelSettings
+from photinus.engine.bandit import Model, ModelSettings
 from photinus.engine.cache import Program
-from photinus.engine.designers import gp_bandit
+from photinus.engine.designers import gp_bandit, long_study
 from photinus.engine.designers.constants import PAPER, Preset
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.padding import padded_size
@@ -61,9 +61,8 @@ def _suggest_alike(
 ) -> list[list[Suggestion]]:
     """Fit and pick for studies of one shape."""
     settings = snapshots[0].preset.settings
-    fit, pick = fit_program(settings.model), pick_program(snapshots[0].max_categories, settings)
-    fit_arguments = [(s.key(gp_bandit.FIT), s.observations(size)) for s in snapshots]
-    models = unstack(fit(*stack(filled(fit_arguments)), device=device), len(snapshots))
+    pick = pick_program(snapshots[0].max_categories, settings)
+    models = _fit_alike(snapshots, size, device)
     suggestions: list[list[Suggestion]] = [[] for _ in snapshots]
     for _ in range(num_picks):
         explores = [s.explores() for s in snapshots]
@@ -77,6 +76,19 @@ def _suggest_alike(
     return suggestions
 
 
+def _fit_alike(snapshots: list[Snapshot], size: int, device: str) -> list[Model]:
+    settings = snapshots[0].preset.settings.model
+    keys = [s.key(gp_bandit.FIT) for s in snapshots]
+    if not long_study.is_beyond(snapshots[0].preset.fit_limit, size):
+        arguments = [(key, s.observations(size)) for key, s in zip(keys, snapshots, strict=True)]
+        return unstack(fit_program(settings)(*stack(filled(arguments)), device=device), len(snapshots))
+    warped = [long_study.warp_all(s, size) for s in snapshots]
+    arguments = [long_study.sample(s, k, y) for s, k, (y, _) in zip(snapshots, keys, warped, strict=True)]
+    program = fit_sample_program(settings)
+    fits = unstack(program(*stack(filled(arguments)), device=device), len(snapshots))
+    return [Model(found, y, warping) for found, (y, warping) in zip(fits, warped, strict=True)]
+
+
 def shape(snapshot: Snapshot) -> Hashable:
     """Everything but the number of trials that decides which program a study needs."""
     domain = tuple(np.shape(v) for v in snapshot.encoder.domain)
@@ -88,6 +100,13 @@ def fit_program(settings: ModelSettings) -> Program:
     """Fit of studies side by side."""
     one = functools.partial(gp_bandit.fit_arrays, settings=settings)
     return Program("fit_many", jax.vmap(one), settings)
+
+
+@functools.cache
+def fit_sample_program(settings: ModelSettings) -> Program:
+    """Fit of long studies side by side."""
+    one = functools.partial(long_study.fit_sample, settings=settings)
+    return Program("fit_sample_many", jax.vmap(one), settings)
 
 
 @functools.cache

@@ -9,11 +9,11 @@ from photinus_bench.pipe import Timing, serve
 LOW, HIGH = -5.0, 5.0
 
 
-def new_study(X: list[list[float]], y: list[float], seed: int) -> ph.Study:
+def new_study(X: list[list[float]], y: list[float], seed: int, algorithm: str = "paper") -> ph.Study:
     """A study in memory that has the trials already."""
     names = [f"x{index}" for index in range(len(X[0]))]
     space = {name: ph.Float(LOW, HIGH) for name in names}
-    study = ph.create_study(space, objectives="minimize", algorithm="paper", seed=seed)
+    study = ph.create_study(space, objectives="minimize", algorithm=algorithm, seed=seed)
     for point, value in zip(X, y, strict=True):
         study.add_trial(dict(zip(names, point, strict=True)), value)
     return study

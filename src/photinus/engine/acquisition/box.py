@@ -61,15 +61,18 @@ def box(
     domain: Domain,
     scales: Float[Array, " Dc"],
     is_enabled: Bool[Array, ""],
+    length: Scalar | None = None,
 ) -> Box:
     """Box for the trials so far, around the feasible one of which most is expected, given squared length scales.
 
-    The whole cube where nothing is feasible yet.
+    The whole cube where nothing is feasible yet. Observations that are not all trials do not know its length: it has
+    to be given.
     """
     features, is_feasible = observations.features, observations.is_feasible
     num_features = features.continuous.shape[1] + features.categorical.shape[1]
     labels = jnp.where(is_feasible, observations.labels[:, 0], -jnp.inf)
-    length = box_length(labels, observations.is_completed, num_features)
+    if length is None:
+        length = box_length(labels, observations.is_completed, num_features)
     centre = features.continuous[jnp.argmax(jnp.where(is_feasible, expected, -jnp.inf))]
     log_sides = 0.5 * jnp.log(scales)
     half = 0.5 * length * jnp.exp(log_sides - jnp.mean(log_sides))

@@ -26,10 +26,15 @@ class TrustRegion(NamedTuple):
     is_active: Bool[Array, ""]
 
 
-def trust_region(observations: Observations, domain: Domain, is_enabled: bool) -> TrustRegion:
-    """Region for the trials so far; dimensions with gaps too wide to cross count in neither distance nor D."""
+def trust_region(
+    observations: Observations, domain: Domain, is_enabled: bool, num_completed: Int[Array, ""] | None = None
+) -> TrustRegion:
+    """Region for the trials so far; dimensions with gaps too wide to cross count in neither distance nor D.
+
+    How many trials are completed has to be given where the observations are not all of them.
+    """
     is_trusted = jnp.asarray(domain.is_trusted)
-    num_trials = jnp.sum(observations.is_completed)
+    num_trials = jnp.sum(observations.is_completed) if num_completed is None else num_completed
     r = radius(num_trials, jnp.sum(is_trusted) + observations.features.categorical.shape[1])
     is_active = is_enabled & (r <= MAX_RADIUS) & (num_trials > 0) & jnp.any(is_trusted)
     centres = observations.features.continuous.T * is_trusted[:, None]

@@ -16,9 +16,11 @@ import numpy as np
 
 from photinus.engine import bandit
 from photinus.engine.arrays import Array, Observations
-from photinus.engine.bandit import BanditSettings, Model, ModelSettings, Pick
+from photinus.engine.bandit import BanditSettings, Model, ModelSettings, Past, Pick
 from photinus.engine.cache import Program
+from photinus.engine.designers import long_study
 from photinus.engine.designers.constants import PAPER, Preset
+from photinus.engine.designers.long_study import is_beyond
 from photinus.engine.designers.reasons import explain, quantile_rows
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.features import Domain, Features
@@ -62,26 +64,15 @@ def fit(study: Snapshot, size: int) -> Model:
     Every start is a call of its own, from as many threads as there are cores: its matrices are too small for
     several cores to share one well.
     """
-    key, observations, settings = study.key(FIT), study.observations(size), study.preset.settings.model
-    num_starts = PRIORS[settings.length_scales].num_starts
-
-    def fit_from(which: int) -> Model:
-        return jax.device_get(fit_program(settings)(key, observations, np.int32(which)))
-
-    with ThreadPoolExecutor(min(num_starts, os.cpu_count() or 1)) as threads:
-        models = list(threads.map(fit_from, range(num_starts)))
+    settings = study.preset.settings.model
+    if is_beyond(study.preset.fit_limit, size):
+        y, warping = long_study.warp_all(study, size)
+        arguments = long_study.sample(study, study.key(FIT), y)
+        fits = _from_every_start(long_study.fit_sample_program(settings), arguments, settings)
+        return Model(_best(fits), y, warping)
+    program = fit_program(settings, is_quick=size <= study.preset.quick_size)
+    models = _from_every_start(program, (study.key(FIT), study.observations(size)), settings)
     return models[0]._replace(fit=_best([model.fit for model in models]))
-
-
-def _best(fits: Sequence[Fit]) -> Fit:
-    """The fit of least loss, for every metric where each has its own."""
-    num_evaluations = sum(found.num_evaluations for found in fits)
-    num_own = fits[0].hyper.num_own
-    if num_own is None:
-        return min(fits, key=lambda found: found.loss)._replace(num_evaluations=num_evaluations)
-    best = np.argmin([found.loss for found in fits], axis=0)
-    chosen = jax.tree.map(lambda *starts: np.stack(starts)[best, np.arange(num_own)], *fits)
-    return chosen._replace(num_evaluations=num_evaluations)
 
 
 def remembered_fit(study: Snapshot, size: int) -> Model:
@@ -105,7 +96,7 @@ def remembered_fit(study: Snapshot, size: int) -> Model:
 def pick(study: Snapshot, model: Model, size: int) -> Suggestion:
     """Pick one point and count it as visited."""
     explores = study.explores()
-    found = jax.device_get(pick_program(study)(*pick_arguments(study, model, explores, size)))
+    found = jax.device_get(pick_program(study, size)(*pick_arguments(study, model, explores, size)))
     return accept(study, model, found, explores)
 
 
@@ -129,12 +120,13 @@ def predict(
     study = Snapshot(problem, trials, seed, preset)
     size = padded_size(study.num_rows)
     model = remembered_fit(study, size)
+    observations, y, _ = long_study.active(study, model, size)
     features = study.encoder.encode([problem.space.validate(point) for point in points])
     rows: list[dict[str, dict[str, float | None]]] = []
     for start in range(0, len(points), QUERY_BATCH):
         part = Features(*(v[start : start + QUERY_BATCH] for v in features))
         padded = Features(*(pad_rows(v, QUERY_BATCH) for v in part))
-        at = jax.device_get(predict_program()(study.observations(size), model.y, model.fit.hyper, padded))
+        at = jax.device_get(predict_program()(observations, y, model.fit.hyper, padded))
         count = len(part.continuous)
         rows += quantile_rows(study, model, at.mu[:count], at.sigma[:count])
     return rows
@@ -142,47 +134,59 @@ def predict(
 
 def prepare(study: Snapshot, size: int) -> None:
     """Compile what the next suggestion will need, while the user's own trial runs."""
-    if study.encoder.num_features:
-        fit_program(study.preset.settings.model).prepare(study.key(FIT), _empty(study, size), np.int32(0))
-        prepare_pick(study, size)
+    if not study.encoder.num_features:
+        return
+    settings, soon = study.preset.settings.model, study.num_rows + PREPARE_AHEAD
+    if is_beyond(study.preset.fit_limit, size):
+        long_study.prepare_fit(study, study.key(FIT), soon)
+    else:
+        program = fit_program(settings, is_quick=size <= study.preset.quick_size)
+        program.prepare(study.key(FIT), _empty(study, size), np.int32(0))
+    if is_beyond(study.preset.posterior_limit, size):
+        long_study.prepare_posterior(study, soon)
+    prepare_pick(study, size)
 
 
 def prepare_pick(study: Snapshot, size: int) -> None:
     """Compile the search beside the fit: two cores are quicker than one."""
-    pick_program(study).prepare(*pick_arguments(study, None, False, size))
+    pick_program(study, size).prepare(*pick_arguments(study, None, False, size))
 
 
 def pick_arguments(study: Snapshot, model: Model | None, explores: bool, size: int) -> tuple[Any, ...]:
     """Arguments of the pick program, in order; without a model, of the right shapes only."""
     if model is None:
-        y = np.zeros((size, len(study.problem.metrics)))
-        return (
-            study.key(PICK),
-            _empty(study, size),
-            y,
-            study.encoder.domain,
-            study.unfitted,
-            np.bool_(explores),
-        )
-    observations = study.observations(size)
-    return study.key(PICK), observations, model.y, study.encoder.domain, model.fit.hyper, np.bool_(explores)
+        limit = study.preset.posterior_limit
+        num_rows = size if limit is None else min(size, limit)
+        observations, y = _empty(study, num_rows), np.zeros((num_rows, len(study.problem.metrics)))
+        hyper, past = study.unfitted, long_study.unknown_past(limit, size)
+    else:
+        observations, y, past = long_study.active(study, model, size)
+        hyper = model.fit.hyper
+    arguments = study.key(PICK), observations, y, study.encoder.domain, hyper, np.bool_(explores)
+    return arguments if past is None else (*arguments, past)
 
 
-@functools.cache
-def fit_program(settings: ModelSettings) -> Program:
+def fit_program(settings: ModelSettings, is_quick: bool = False) -> Program:
     """Fit of one study from one start."""
-    return Program("fit", functools.partial(fit_arrays_from, settings=settings), settings)
-
-
-def pick_program(study: Snapshot) -> Program:
-    """Search of one study; the settings are compiled in."""
-    return _pick_program(study.max_categories, study.preset.settings)
+    return _fit_program(settings, is_quick)
 
 
 @functools.cache
-def _pick_program(max_categories: int, settings: BanditSettings) -> Program:
+def _fit_program(settings: ModelSettings, is_quick: bool) -> Program:
+    function = functools.partial(fit_arrays_from, settings=settings)
+    return Program("fit", function, settings, is_quick=is_quick)
+
+
+def pick_program(study: Snapshot, size: int | None = None) -> Program:
+    """Search of one study; the settings are compiled in, and how well depends on the size."""
+    is_quick = size is not None and size <= study.preset.quick_size
+    return _pick_program(study.max_categories, study.preset.settings, is_quick)
+
+
+@functools.cache
+def _pick_program(max_categories: int, settings: BanditSettings, is_quick: bool) -> Program:
     function = functools.partial(pick_arrays, max_categories=max_categories, settings=settings)
-    return Program("pick", function, (max_categories, settings))
+    return Program("pick", function, (max_categories, settings), is_quick=is_quick)
 
 
 @functools.cache
@@ -211,6 +215,7 @@ def pick_arrays(
     domain: Domain,
     hyper: Hyperparameters,
     explores: Array,
+    past: Past | None = None,
     **settings: Any,
 ) -> Pick:
     """`bandit.pick` with a key that is plain data."""
@@ -221,6 +226,7 @@ def pick_arrays(
         domain,
         hyper,
         explores,
+        past,
         **settings,
     )
 
@@ -230,6 +236,27 @@ def predict_arrays(
 ) -> Prediction:
     """Posterior moments at query points."""
     return condition(hyper, observations, y).predict(query)
+
+
+def _from_every_start(program: Program, arguments: tuple[Any, ...], settings: ModelSettings) -> list[Any]:
+    num_starts = PRIORS[settings.length_scales].num_starts
+
+    def fit_from(which: int) -> Any:
+        return jax.device_get(program(*arguments, np.int32(which)))
+
+    with ThreadPoolExecutor(min(num_starts, os.cpu_count() or 1)) as threads:
+        return list(threads.map(fit_from, range(num_starts)))
+
+
+def _best(fits: Sequence[Fit]) -> Fit:
+    """The fit of least loss, for every metric where each has its own, with the evaluations of all."""
+    num_evaluations: Any = sum(found.num_evaluations for found in fits)
+    num_own = fits[0].hyper.num_own
+    if num_own is None:
+        return min(fits, key=lambda found: found.loss)._replace(num_evaluations=num_evaluations)
+    best = np.argmin([found.loss for found in fits], axis=0)
+    chosen = jax.tree.map(lambda *starts: np.stack(starts)[best, np.arange(num_own)], *fits)
+    return chosen._replace(num_evaluations=num_evaluations)
 
 
 def _empty(study: Snapshot, size: int) -> Observations:

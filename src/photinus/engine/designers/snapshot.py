@@ -132,20 +132,22 @@ class Snapshot:
         """Random key that belongs to the next number and a purpose."""
         return np.random.SeedSequence([self.seed, self.number, purpose]).generate_state(2)
 
-    def observations(self, size: int | None = None) -> Observations:
-        """All rows, padded to `size` or to the schedule's."""
-        size = size or padded_size(self.num_rows)
+    def observations(self, size: int | None = None, rows: np.ndarray | None = None) -> Observations:
+        """All rows or those given, ascending, padded to `size` or to the schedule's."""
+        rows = np.arange(self.num_rows) if rows is None else rows
+        completed = rows[rows < self.num_completed]
+        size = size or padded_size(len(rows))
         row: Any = np.arange(size)  # any array will do where the engine takes JAX's
 
         def pad(values: np.ndarray) -> Any:
             return pad_rows(values, size)
 
         return Observations(
-            features=Features(pad(self.features.continuous), pad(self.features.categorical)),
-            labels=pad(np.where(self.is_feasible[:, None], self.labels, 0.0)),
-            is_completed=row < self.num_completed,
-            is_feasible=pad(self.is_feasible),
-            is_real=row < self.num_rows,
+            features=Features(pad(self.features.continuous[rows]), pad(self.features.categorical[rows])),
+            labels=pad(np.where(self.is_feasible[:, None], self.labels, 0.0)[completed]),
+            is_completed=row < len(completed),
+            is_feasible=pad(self.is_feasible[completed]),
+            is_real=row < len(rows),
         )
 
 

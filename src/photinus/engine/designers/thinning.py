@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from photinus.engine.designers.active_set import best_first, spread
 from photinus.engine.encoding import encode_labels
 from photinus.problem import Goal, Problem
 from photinus.trial import Trial, TrialState
@@ -24,10 +25,7 @@ def thin(problem: Problem, trials: Sequence[Trial], limit: int) -> list[Trial]:
         return labelled
     signs = [1.0 if m.goal is Goal.MAXIMIZE else -1.0 for m in problem.metrics]
     labels = encode_labels((t.values for t in labelled), problem.metric_names, signs)
-    costs = np.where(np.isnan(labels), np.inf, -labels)
-    ranks = np.argsort(np.argsort(costs, axis=0, kind="stable"), axis=0, kind="stable")
-    order = np.argsort(ranks.sum(axis=1), kind="stable")
+    order = best_first(np.where(np.isnan(labels), -np.inf, labels))
     num_best = limit // BEST_SHARE
-    best, others = order[:num_best], np.sort(order[num_best:])
-    spread = others[np.linspace(0, len(others) - 1, limit - len(best)).astype(int)]
-    return [labelled[i] for i in sorted([*best.tolist(), *spread.tolist()])]
+    best, others = order[:num_best], spread(np.sort(order[num_best:]), limit - num_best)
+    return [labelled[i] for i in sorted([*best.tolist(), *others.tolist()])]
