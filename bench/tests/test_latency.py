@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from photinus_bench import floor
+from photinus_bench import floor, latency
 from photinus_bench.design import HIGH, LOW, fixed_design
 from photinus_bench.envs import paragraphs
 from photinus_bench.pipe import Contestant, ContestantError, TimeLimitError
@@ -100,3 +100,12 @@ def test_table_aligns_and_drops_empty_columns():
         "  10  0.0123   1.50",
         "1000       -    123",
     ]
+
+
+def test_the_picture_has_a_panel_for_every_dimension_and_a_curve_for_whoever_answered():
+    answers = {"default": {"seconds": [0.02, 0.03]}, "paper": {"seconds": [0.2]}, "ax": {"outcome": "too slow"}}
+    cells = [latency.Cell(n, d, dict(answers)) for d in (5, 20) for n in (10, 100)]
+    svg = latency.draw(cells, ["default", "paper", "ax"])
+    for text in ("5 parameters", "20 parameters", "default", "paper"):
+        assert f">{text}<" in svg
+    assert ">ax<" not in svg

@@ -16,29 +16,33 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 from photinus_bench import cold, envs, floor
 from photinus_bench.design import fixed_design
 from photinus_bench.pipe import Contestant, ContestantError, TimeLimitError
+from photinus_bench.report.drawing import to_svg
 from photinus_bench.tables import render
 
 RESULTS = Path(__file__).parents[2] / "results"
-NUM_TRIALS = (10, 50, 100, 250, 500, 1000)
+NUM_TRIALS = (10, 50, 100, 250, 500, 1000, 2000, 10_000)
 NUM_PARAMETERS = (5, 20, 50)
 SEED = 1
-OURS = "photinus"
+OURS, PAPER = "default", "paper"
 MODULES = {
-    OURS: "photinus_paper",
+    OURS: "photinus_default",
+    PAPER: "photinus_paper",
     "optuna": "optuna_plain",
     "optuna+greenlet": "optuna_gp",
     "ax": "ax_client",
     "vizier": "google_vizier",
 }
-# google-vizier compiles anew for every suggestion and takes about ten seconds each.
-LARGEST = {"vizier": 100}
+# google-vizier compiles anew for every suggestion and takes about ten seconds each; the others take minutes beyond.
+LARGEST = {"vizier": 100, PAPER: 1000, "optuna": 1000, "optuna+greenlet": 1000, "ax": 1000}
 FLOOR_FROM = 1000  # below this size overhead, not linear algebra, is what there is to win
 IDLE_LOAD = 0.5  # more than this before the run disturbs it
 COLD = (10, 20)
-MEMORY = ((100, 20), (1000, 50))
+MEMORY = ((100, 20), (1000, 50), (10_000, 20))
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ def run(settings: Settings) -> dict:
         "cells": [asdict(cell) for cell in cells],
         "cold": cold.as_records(colds),
         "text": describe(cells, colds, list(contestants)),
+        "svg": draw(cells, list(contestants)),
     }
 
 
@@ -104,7 +109,7 @@ def start(names: tuple[str, ...]) -> dict[str, Contestant]:
     contestants = {}
     for name in names:
         environment = name.partition("+")[0]
-        python = Path(sys.executable) if name == OURS else envs.python_of(environment)
+        python = Path(sys.executable) if name in (OURS, PAPER) else envs.python_of(environment)
         if python is None:
             note(f"{name} is left out: no environment; make one with `make bench-env NAME={environment}`")
             continue
@@ -137,7 +142,7 @@ def measure_column(contestants: dict[str, Contestant], num_parameters: int, sett
                 outcome = "too slow" if isinstance(error, TimeLimitError) else "failed"
                 cell.answers[name] = {"outcome": outcome, "error": str(error)}
                 tired.add(name)
-        evaluations = cell.answers.get(OURS, {}).get("num_loss_evaluations")
+        evaluations = cell.answers.get(PAPER, {}).get("num_loss_evaluations")
         if evaluations and num_trials >= FLOOR_FROM:
             cell.floor_s = floor.measure(num_trials, round(statistics.median(evaluations)), SEED).total_s
         cells.append(cell)
@@ -146,22 +151,33 @@ def measure_column(contestants: dict[str, Contestant], num_parameters: int, sett
 
 def measure_cold() -> list[cold.Cold]:
     note("first suggestion of fresh processes")
-    colds = cold.measure(*COLD, SEED, num_filled=3)
+    colds = cold.measure(*COLD, SEED, num_filled=3, algorithm=OURS)
     for size in MEMORY:
-        colds += cold.measure(*size, SEED, num_filled=0)
+        colds += cold.measure(*size, SEED, num_filled=0, algorithm=OURS)
     return colds
 
 
 def describe(cells: list[Cell], colds: list[cold.Cold], names: list[str]) -> str:
     """The table and the lines under it."""
     rivals = [name for name in names if name != OURS]
-    head = ["n", "D", "fit", "search", OURS, *rivals, "floor", *(f"{OURS}/{r}" for r in rivals), "/floor"]
+    head = [
+        "n",
+        "D",
+        "fit",
+        "search",
+        OURS,
+        *rivals,
+        "floor",
+        *(f"{OURS}/{r}" for r in rivals),
+        f"{PAPER}/floor",
+    ]
     rows = []
     for cell in cells:
         ours = cell.seconds(OURS)
         parts = cell.seconds(OURS, "fit"), cell.seconds(OURS, "search")
         others = [cell.shown(name) for name in rivals]
-        ratios = [ratio(ours, cell.seconds(name)) for name in rivals] + [ratio(ours, cell.floor_s)]
+        ratios = [ratio(ours, cell.seconds(name)) for name in rivals]
+        ratios.append(ratio(cell.seconds(PAPER), cell.floor_s))
         rows.append(
             [cell.num_trials, cell.num_parameters, *parts, cell.shown(OURS), *others, cell.floor_s, *ratios]
         )
@@ -177,6 +193,27 @@ def describe(cells: list[Cell], colds: list[cold.Cold], names: list[str]) -> str
         if peaks:
             lines.append(f"peak memory of {name} over the whole table: {max(peaks):.0f} MB")
     return "\n".join(lines)
+
+
+def draw(cells: list[Cell], names: list[str]) -> str:
+    """A panel for every dimension, a curve for everyone; SVG."""
+    dimensions = sorted({cell.num_parameters for cell in cells})
+    figure = Figure(figsize=(4.0 * len(dimensions), 3.6), layout="constrained")
+    panels = figure.subplots(1, len(dimensions), sharey=True, squeeze=False)[0]
+    for axes, dimension in zip(panels, dimensions, strict=True):
+        for name in names:
+            points = [
+                (cell.num_trials, seconds)
+                for cell in cells
+                if cell.num_parameters == dimension and (seconds := cell.seconds(name)) is not None
+            ]
+            if points:
+                axes.loglog(*zip(*points, strict=True), marker="o", markersize=3, label=name)
+        axes.set(title=f"{dimension} parameters", xlabel="completed trials")
+        axes.grid(visible=True, alpha=0.3)
+    panels[0].set_ylabel("seconds per suggestion")
+    panels[0].legend(frameon=False, fontsize=8)
+    return to_svg(figure)
 
 
 def ratio(a: float | None, b: float | None) -> float | None:
@@ -218,10 +255,12 @@ def main() -> None:
         )
     )
     path = RESULTS / f"latency-{time.strftime('%Y%m%d-%H%M%S')}.json"
+    picture = path.with_suffix(".svg")
+    picture.write_text(record.pop("svg"))
     path.write_text(json.dumps(record, indent=1) + "\n")
     print(f"seconds per suggestion, warm, median; {record['machine']['cores']} cores")
     print(record["text"])
-    note(f"raw numbers in {path.name} under bench/results")
+    note(f"curves in {picture.name}, raw numbers in {path.name}, under bench/results")
 
 
 if __name__ == "__main__":

@@ -157,7 +157,6 @@ def acquisition(
     region = trust_region(observations, domain, has_balls, None if past is None else past.num_completed)
     at_trials = posterior.predict(observations.features)
     tau = threshold(at_trials, observations.is_real, settings.ucb_coefficient)
-    directions = hypervolume.scalarisation(key, y, observations.is_completed, settings.num_weights)
 
     if num_metrics == 1 and settings.acquisition == "log_ei":
         # What the model expects of the best trial, not what was measured: luck is nothing to improve on. Those whose
@@ -166,11 +165,16 @@ def acquisition(
 
         def promise(at: Prediction) -> Float[Array, " T"]:
             return log_expected_improvement(at, best, hyper.noise_variance)
+    elif num_metrics == 1:
+
+        def promise(at: Prediction) -> Float[Array, " T"]:
+            return upper_confidence_bound(at.mu, at.sigma_visited, settings.ucb_coefficient)[:, 0]
     else:
+        directions = hypervolume.scalarisation(key, y, observations.is_completed, settings.num_weights)
 
         def promise(at: Prediction) -> Float[Array, " T"]:
             bound = upper_confidence_bound(at.mu, at.sigma_visited, settings.ucb_coefficient)
-            return bound[:, 0] if num_metrics == 1 else hypervolume.improvement(bound, directions)
+            return hypervolume.improvement(bound, directions)
 
     def score(x: Features) -> Float[Array, " T"]:
         at = posterior.predict(x)
