@@ -2,6 +2,7 @@
 
 import pytest
 
+from photinus.engine.ascent import AscentSettings
 from photinus.engine.bandit import ModelSettings
 from photinus.engine.designers.constants import DEFAULT, PAPER
 from photinus_bench import lockstep
@@ -34,6 +35,32 @@ def test_every_metric_may_have_a_model_of_its_own():
 def test_words_of_the_paper_change_nothing_and_the_last_one_wins():
     assert parse_algorithm("photinus-paper/independent/warped/ucb/balls") == (PAPER, None)
     assert parse_algorithm("photinus-paper/joint/log-ei/box/independent/ucb-1.8/balls") == (PAPER, None)
+
+
+def test_points_for_exploration_and_seeds_are_the_presets_own():
+    preset, ablation = parse_algorithm("photinus-paper/explore-0.25/wait-0.5/seeds-7")
+    assert preset == PAPER._replace(overwrite_probability=0.25, waiting_probability=0.5, num_seeds=7)
+    assert ablation is None
+    assert parse_algorithm("photinus-paper/explore-0.25/explore-0.1/wait-0/wait-1.0/seeds-1") == (PAPER, None)
+
+
+def test_the_search_and_where_it_goes_can_be_chosen():
+    settings = parse_algorithm("photinus-paper/ascent/anywhere")[0].settings
+    assert settings == PAPER.settings._replace(search=AscentSettings(), region="anywhere")
+    assert parse_algorithm("photinus-paper/ascent/anywhere/firefly/balls") == (PAPER, None)
+    assert parse_algorithm("photinus-default/firefly/ascent") == (DEFAULT, None)
+
+
+@pytest.mark.parametrize("word", ["explore-", "explore-1.1", "wait--0.1", "wait-often", "explore-nan"])
+def test_a_probability_is_a_number_up_to_1(word):
+    with pytest.raises(ValueError, match=f"must be a number from 0 to 1.0, got '{word}'"):
+        parse_algorithm(f"photinus-paper/{word}")
+
+
+@pytest.mark.parametrize("word", ["seeds-", "seeds-1001", "seeds--1", "seeds-inf"])
+def test_so_many_seeds_are_a_number_up_to_1000(word):
+    with pytest.raises(ValueError, match=f"must be a number from 0 to 1000.0, got '{word}'"):
+        parse_algorithm(f"photinus-paper/{word}")
 
 
 def test_ablations_stand_beside_choices():

@@ -103,7 +103,11 @@ def test_table_aligns_and_drops_empty_columns():
 
 
 def test_the_picture_has_a_panel_for_every_dimension_and_a_curve_for_whoever_answered():
-    answers = {"default": {"seconds": [0.02, 0.03]}, "paper": {"seconds": [0.2]}, "ax": {"outcome": "too slow"}}
+    answers = {
+        "default": {"seconds": [0.02, 0.03]},
+        "paper": {"seconds": [0.2]},
+        "ax": {"outcome": "too slow"},
+    }
     cells = [latency.Cell(n, d, dict(answers)) for d in (5, 20) for n in (10, 100)]
     svg = latency.draw(cells, ["default", "paper", "ax"])
     for text in ("5 parameters", "20 parameters", "default", "paper"):

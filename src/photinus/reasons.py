@@ -24,9 +24,16 @@ def why(reason: Mapping[str, Any] | None) -> list[str]:
         parts[0] += " (to exploit)" if reason.get("intent") == "exploit" else " (to explore)"
         radius = reason.get("trust_region", {}).get("radius")
         near = reason.get("nearest", [])
-        parts += [f"at most {radius:.2g} of a range away from earlier trials"] if radius is not None else []
+        parts += [_region(method, radius)] if radius is not None else []
         parts += [f"nearest trial {near[0]['number']} at {near[0]['distance']:.2g}"] if near else []
     return parts
+
+
+def _region(method: str, radius: float) -> str:
+    """The box of expected improvement has sides of several lengths, and stands around one trial."""
+    if method == "log_ei":
+        return f"about {radius:.2g} of a range around the best trial"
+    return f"at most {radius:.2g} of a range away from earlier trials"
 
 
 def expected(reason: Mapping[str, Any] | None) -> dict[str, tuple[float, float, float]]:

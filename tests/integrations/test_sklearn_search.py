@@ -81,7 +81,7 @@ def test_the_model_finds_the_best_place():
     assert [trial.values["score"] for trial in ours.study_.trials] == ours.cv_results_[
         "mean_test_score"
     ].tolist()
-    assert ours.study_.trials[-1].reason["method"] in ("ucb", "pure_exploration")
+    assert ours.study_.trials[-1].reason["method"] in ("log_ei", "pure_exploration")
     again = search(Picky(), space, n_iter=8, algorithm="default").fit(X, y)
     assert again.cv_results_["params"] == ours.cv_results_["params"]
 

@@ -32,7 +32,7 @@ def uninterrupted() -> list[Told]:
         [trial] = study.ask(worker=steps.WORKER)
         steps.tell(study, trial)
     methods = {trial.reason["method"] for trial in study.trials if trial.reason}
-    assert {"ucb", "pure_exploration"} <= methods, "the model was asked"
+    assert {"log_ei", "pure_exploration"} <= methods, "the model was asked"
     return told(study)
 
 

@@ -1,11 +1,11 @@
-"""Firefly against L-BFGS on one acquisition at equal time (the paper's figure "Firefly vs. L-BFGS-B on UCB(x)").
+"""Searches of one acquisition at equal time (the paper's figure "Firefly vs. L-BFGS-B on UCB(x)", and our own search).
 
     python -m photinus_bench.acquisition_study --out bench/records/acquisition.json
 
-A study of `paper` is brought to some trials, its model is fitted once, and both searches then maximise the same upper
+A study of `paper` is brought to some trials, its model is fitted once, and all searches then maximise the same upper
 confidence bound with budgets from tiny to full, several seeds each. Time is counted as the paper does: the firefly
-search by the clock; L-BFGS by what one evaluation of value and gradient at all its restarts costs, times the number
-of its steps, as if all else were free. What its program really took stands beside it.
+search by the clock, as is our local search; L-BFGS by what one evaluation of value and gradient at all its restarts
+costs, times the number of its steps, as if all else were free. What its program really took stands beside it.
 """
 
 import argparse
@@ -14,19 +14,21 @@ import hashlib
 import json
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from photinus.engine.acquisition.trust_region import constrain
+from photinus.engine.ascent import AscentSettings
 from photinus.engine.bandit import BanditSettings, acquisition
 from photinus.engine.cache import Program
 from photinus.engine.designers import gp_bandit
 from photinus.engine.designers.constants import PAPER
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.features import Features
+from photinus.engine.firefly import FireflySettings
 from photinus.engine.padding import padded_size
 from photinus_bench import ablations, lockstep
 from photinus_bench.lane import Lane
@@ -36,6 +38,7 @@ TASK = "bbob/f15/20d"  # Rastrigin: many local maxima
 NUM_TRIALS = 40  # the trust region is still on
 EVALUATIONS = (250, 500, 1000, 2500, 5000, 10_000, 25_000, 75_000)
 STEPS = (1, 2, 5, 10, 20, 50, 100)
+ASCENT_STEPS = (1, 2, 5, 10, 20, 40, 100, 300)  # in every round; 40 of them are usual
 NUM_SEEDS = 10
 NUM_TIMINGS = 20
 
@@ -44,24 +47,34 @@ NUM_TIMINGS = 20
 SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest() + ablations.SOURCE
 
 
+Search = Literal["firefly", "lbfgs", "ascent"]
+
+
 class Variant(NamedTuple):
     """Which search, how long, and whether the trust region holds."""
 
-    uses_gradients: bool
+    search: Search
     has_trust_region: bool
-    num_restarts: int = ablations.NUM_STARTS
-    max_steps: int = ablations.MAX_STEPS
+    num_restarts: int = ablations.NUM_STARTS  # of L-BFGS
+    max_steps: int = ablations.MAX_STEPS  # of L-BFGS, or of the local search in a round
     max_evaluations: int = 75_000  # of the firefly search
+
+    @property
+    def budget(self) -> int:
+        """How long it may search, in the search's own unit."""
+        return self.max_evaluations if self.search == "firefly" else self.max_steps
 
 
 @functools.cache
 def search_program(variant: Variant, settings: BanditSettings) -> Program:
     """The search as a program of (key, observations, y, domain, hyper, explores), for one study."""
-    if variant.uses_gradients:
+    if variant.search == "lbfgs":
         budget = {"num_starts": variant.num_restarts, "max_steps": variant.max_steps}
         climb = functools.partial(ablations.climb, settings=settings, **budget)
         return Program("climb_once", climb, (variant, settings, SOURCE))
-    search = settings.search._replace(max_evaluations=variant.max_evaluations)
+    search = FireflySettings(max_evaluations=variant.max_evaluations)
+    if variant.search == "ascent":
+        search = AscentSettings(num_steps=variant.max_steps)
     settings = settings._replace(search=search)
     return Program(
         "pick", functools.partial(gp_bandit.pick_arrays, max_categories=0, settings=settings), (0, settings)
@@ -86,11 +99,11 @@ def _gradients(
     settings: BanditSettings,
 ) -> tuple[Any, Any]:
     key = jax.random.wrap_key_data(key, impl="threefry2x32")
-    _, region, score = acquisition(key, observations, y, domain, hyper, explores, settings)
+    found = acquisition(key, observations, y, domain, hyper, explores, settings)
 
     def total(x: Any) -> tuple[Any, Any]:
         point = Features(x, jnp.zeros((x.shape[0], 0), jnp.int32))
-        scores = constrain(region, x, score(point))
+        scores = constrain(found.region, x, found.score(point))
         return jnp.sum(scores), scores
 
     gradient, scores = jax.grad(total, has_aux=True)(x)
@@ -126,15 +139,15 @@ def measure(
     found = jax.block_until_ready(program(key, *rest))
     seconds = time.perf_counter() - began
     row: dict[str, Any] = {
-        "search": "lbfgs" if variant.uses_gradients else "firefly",
+        "search": variant.search,
         "trust_region": variant.has_trust_region,
-        "budget": variant.max_steps if variant.uses_gradients else variant.max_evaluations,
+        "budget": variant.budget,
         "seed": seed,
         "score": float(found.score),
         "clock_s": seconds,
         "counted_s": seconds,
     }
-    if variant.uses_gradients:
+    if variant.search == "lbfgs":
         row["counted_s"] = variant.max_steps * step_s
     return row
 
@@ -160,8 +173,9 @@ def study_searches(
     study, model, size = fitted_study(task, num_trials, 0)
     rows = []
     for has_trust_region in (False, True):
-        variants = [Variant(False, has_trust_region, max_evaluations=budget) for budget in EVALUATIONS]
-        variants += [Variant(True, has_trust_region, max_steps=budget) for budget in STEPS]
+        variants = [Variant("firefly", has_trust_region, max_evaluations=budget) for budget in EVALUATIONS]
+        variants += [Variant("ascent", has_trust_region, max_steps=budget) for budget in ASCENT_STEPS]
+        variants += [Variant("lbfgs", has_trust_region, max_steps=budget) for budget in STEPS]
         step_s = gradient_seconds(study, arguments_of(study, model, size, variants[-1]), variants[-1])
         rows += [measure(study, model, size, v, seed, step_s) for v in variants for seed in range(num_seeds)]
     return {"task": task, "num_trials": num_trials, "rows": rows}
@@ -175,7 +189,7 @@ def main() -> None:
     arguments = parser.parse_args()
     result = study_searches(num_seeds=arguments.seeds)
     arguments.out.write_text(json.dumps(result) + "\n")
-    for search in ("firefly", "lbfgs"):
+    for search in get_args(Search):
         for has_trust_region in (False, True):
             rows = [
                 r for r in result["rows"] if (r["search"], r["trust_region"]) == (search, has_trust_region)

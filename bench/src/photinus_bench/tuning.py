@@ -38,6 +38,7 @@ HALVES = {
     },
 }
 FIRST_REPEAT = {"tuning": 100, "validation": 200}
+MOST_REPEATS = 100  # of either half
 
 
 class Setting(NamedTuple):
@@ -65,6 +66,8 @@ SETTINGS = {
 
 def runs(setting: str, half: str, algorithms: Sequence[str], repeats: int, trials: int) -> list[RunKey]:
     """The runs of one setting."""
+    if repeats > MOST_REPEATS:
+        raise ValueError(f"`repeats <= {MOST_REPEATS}` must hold, but got {repeats}: others follow")
     problems, table = SETTINGS[setting]
     table = {"problems": HALVES[half][problems], "repeats": repeats, "algorithms": list(algorithms)} | table
     keys = suite.expand({"trials": trials, "runs": [table]})
@@ -103,7 +106,9 @@ def show(arguments: argparse.Namespace) -> None:
         for name, (_, table) in SETTINGS.items():
             keys = runs(name, half, [arguments.baseline], 1, arguments.trials)
             tasks = list(dict.fromkeys(key.task for key in keys))
-            here = [r for r in records if r.key.task in tasks and r.key.repeat // 100 == first // 100]
+            here = [
+                r for r in records if r.key.task in tasks and first <= r.key.repeat < first + MOST_REPEATS
+            ]
             batch_size = table.get("batch_sizes", [1])[0]
             for algorithm in sorted({r.key.algorithm for r in here} - {arguments.baseline}):
                 found = results.compare(

@@ -40,8 +40,8 @@ class AscentSettings(NamedTuple):
 
     @property
     def num_seeds(self) -> int:
-        """How many good points are of use."""
-        return self.num_starts // 2
+        """How many good points are of use; one start alone begins around one."""
+        return max(self.num_starts // 2, 1)
 
 
 class Region(NamedTuple):
@@ -72,7 +72,11 @@ def maximise(
     is_seed: Bool[Array, " S"],
     settings: AscentSettings,
 ) -> Best:
-    """Find a feasible point of large score in the region, near `seeds` and elsewhere."""
+    """Find a feasible point of large score in the region, near `seeds` and elsewhere.
+
+    Free coordinates stay in the region. Discrete ones begin there, to the nearest feasible value, and may leave it
+    by steps along their grids.
+    """
     num_tried = max(NUM_TRIED, max_categories)
     num_drawn = -(
         -settings.group_size // num_tried
@@ -93,8 +97,10 @@ def maximise(
         first = jnp.where(i == 0, 0, num_drawn)
         last = num_drawn + settings.max_sweeps * num_features
         return follow_gradient(
-            score, sweep(score, propose, climb, first, last, num_features), discrete, region, settings
-        )
+            score,
+            sweep(score, propose, climb, first, num_drawn, last, num_features),
+            discrete, region, settings,
+        )  # fmt: skip
 
     num_starts = settings.num_starts
     nowhere = Climb(
@@ -198,15 +204,19 @@ def sweep(
     propose: Callable[[Array, Features], Features],
     climb: Climb,
     first: Array,
+    num_drawn: int,
     last: Array,
     patience: Array,
 ) -> Climb:
-    """Turn after turn the best of what is proposed to each start, until so many turns have changed nothing."""
+    """Turn after turn the best of what is proposed to each start, until so many changes have improved nothing.
+
+    Turns that draw points all take place, whether they improve anything or not.
+    """
     num_starts = climb.score.shape[0]
 
     def goes_on(state: tuple[Array, Array, Climb]) -> Array:
         turn, num_idle, _ = state
-        return (turn < last) & ((num_idle < patience) | (turn == first))
+        return (turn < last) & ((num_idle < patience) | (turn < num_drawn))
 
     def take(state: tuple[Array, Array, Climb]) -> tuple[Array, Array, Climb]:
         turn, num_idle, climb = state
@@ -214,6 +224,7 @@ def sweep(
         count = tried.continuous.shape[1]
         flat = jax.tree.map(lambda v: v.reshape(num_starts * count, v.shape[2]), tried)
         scores = score(flat).reshape(num_starts, count)
+        scores = jnp.where(jnp.isnan(scores), -jnp.inf, scores)
         top, best = jnp.argmax(scores, axis=1), jnp.max(scores, axis=1)
         improves = best > climb.score
         chosen = jax.tree.map(lambda v: jnp.take_along_axis(v, top[:, None, None], axis=1)[:, 0], tried)
@@ -222,7 +233,8 @@ def sweep(
             jnp.where(improves, best, climb.score),
             climb.num_evaluations + num_starts * count,
         )
-        return turn + 1, jnp.where(jnp.any(improves), 0, num_idle + 1), climb
+        is_idle = ~jnp.any(improves) & (turn >= num_drawn)
+        return turn + 1, jnp.where(is_idle, num_idle + 1, 0), climb
 
     zero = jnp.zeros((), jnp.int32)
     return lax.while_loop(goes_on, take, (zero + first, zero, climb))[2]
@@ -258,7 +270,7 @@ def follow_gradient(
         direction = mean / (1.0 - FIRST_DECAY**age)
         direction /= jnp.sqrt(square / (1.0 - SECOND_DECAY**age)) + 1e-30
         length = settings.first_step * shrinks**i
-        x = jnp.clip(x + length * side * direction, region.low, region.high)
+        x = jnp.clip(x + length * side * direction, region.low, region.high)  # (39)
         return jnp.where(discrete, climb.x.continuous, x), mean, square, climb
 
     x = climb.x.continuous

@@ -49,12 +49,12 @@ def winsorise(
     # Relative to a label and not to the mean: equal labels are then exactly 0, whatever the rounding of their sum.
     top = jnp.where(num_feasible > 0, jnp.max(y, where=is_feasible, initial=-jnp.inf), 0.0)
     y = jnp.where(is_feasible, y - top, 0.0)
-    y = jnp.maximum(y, lower_fence(y, is_feasible))
+    y = jnp.maximum(y, lower_fence(y, is_feasible))  # (33)
     count = jnp.maximum(num_feasible, 1)
     mean = jnp.sum(y, where=is_feasible) / count
     deviation = jnp.sqrt(jnp.sum((y - mean) ** 2, where=is_feasible) / count)
     deviation = jnp.where(deviation > 0, deviation, 1.0)
-    y = (y - mean) / deviation
+    y = (y - mean) / deviation  # (34)
     worst = jnp.min(y, where=is_feasible, initial=jnp.inf)
     bad = jnp.where(num_feasible > 0, worst - INFEASIBLE_MARGIN, 0.0)
     y = jnp.where(is_feasible, y, jnp.where(is_completed, bad, 0.0))

@@ -50,16 +50,21 @@ def acquisition(studies: dict[str, Any]) -> Section:
                 _medians([r for r in rows if r["search"] == search], "counted_s"),
                 np.array([max(r["score"], WORST_SHOWN) for r in rows if r["search"] == search]),
             )
-            for search in ("firefly", "lbfgs")
+            for search in _searches(study)
         }
+    ours = (
+        " Ascent is the local search of `default`; its steps are those of one round of two."
+        if "ascent" in _searches(study)
+        else ""
+    )
     section.add_figure(
         "acquisition",
         f"The best upper confidence bound found against the seconds counted, {study['task']} after "
         f"{study['num_trials']} trials. L-BFGS has 25 restarts; its time is that of its gradients alone. "
-        "Penalties outside the trust region are shown as 0.",
+        f"Penalties outside the trust region are shown as 0.{ours}",
         drawing.clouds(panels, "seconds counted", "acquisition reached", joins_medians=True, is_log_x=True),
     )
-    section.text.append(_acquisition_table(study["rows"]))
+    section.text.append(_acquisition_table(study))
     return section
 
 
@@ -71,12 +76,18 @@ def _medians(rows: list[dict[str, Any]], key: str) -> np.ndarray:
     return np.array([by_budget[row["budget"]] for row in rows])
 
 
-def _acquisition_table(rows: list[dict[str, Any]]) -> str:
+def _searches(study: dict[str, Any]) -> list[str]:
+    """Searches that the record has, in their order."""
+    return list(dict.fromkeys(row["search"] for row in study["rows"]))
+
+
+def _acquisition_table(study: dict[str, Any]) -> str:
     lines = [
         "| search | trust region | budget | seconds counted | acquisition: median (worst, best of seeds) |",
         "|---|---|---|---|---|",
     ]
-    for search in ("firefly", "lbfgs"):
+    rows = study["rows"]
+    for search in _searches(study):
         for has_region in (False, True):
             those = [r for r in rows if (r["search"], r["trust_region"]) == (search, has_region)]
             for budget in sorted({row["budget"] for row in those})[-3:]:

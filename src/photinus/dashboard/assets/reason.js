@@ -53,7 +53,9 @@ export const reasonCard = (study, trial) => {
           "trust region",
           reason.trust_region?.radius == null
             ? null
-            : `at most ${number(reason.trust_region.radius)} of a range away from earlier trials`,
+            : reason.method === "log_ei"
+              ? `about ${number(reason.trust_region.radius)} of a range around the best trial`
+              : `at most ${number(reason.trust_region.radius)} of a range away from earlier trials`,
         ],
         ["acquisition", reason.acquisition == null ? null : number(reason.acquisition)],
       ]),

@@ -75,7 +75,7 @@ def box(
         length = box_length(labels, observations.is_completed, num_features)
     centre = features.continuous[jnp.argmax(jnp.where(is_feasible, expected, -jnp.inf))]
     log_sides = 0.5 * jnp.log(scales)
-    half = 0.5 * length * jnp.exp(log_sides - jnp.mean(log_sides))
+    half = 0.5 * length * jnp.exp(log_sides - jnp.mean(log_sides))  # (37)
     below, above = _neighbours(centre, domain)
     low, high = jnp.minimum(centre - half, below), jnp.maximum(centre + half, above)
     is_active = is_enabled & jnp.any(is_feasible) & (centre.shape[0] > 0)
@@ -105,7 +105,7 @@ def box_length(labels: Float[Array, " N"], is_completed: Bool[Array, " N"], num_
         length = jnp.where(shrinks, 0.5 * length, length)
         after = _State(
             best=jnp.maximum(state.best, label),
-            length=jnp.where(length < LEAST, START, length),
+            length=jnp.where(length < LEAST, START, length),  # (38)
             num_successes=jnp.where(grows, 0, num_successes),
             num_failures=jnp.where(shrinks, 0, num_failures),
         )

@@ -27,7 +27,7 @@ def log_expected_improvement(at: Prediction, best: Scalar, noise_variance: Scala
     Noise is left out of σ: it would promise improvement where the value is known already.
     """
     sigma = jnp.sqrt(jnp.maximum(at.sigma_visited[:, 0] ** 2 - noise_variance, MIN_VARIANCE))
-    return log_improvement((at.mu[:, 0] - best) / sigma) + jnp.log(sigma)
+    return log_improvement((at.mu[:, 0] - best) / sigma) + jnp.log(sigma)  # (36)
 
 
 @jax.custom_jvp

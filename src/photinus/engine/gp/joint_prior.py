@@ -32,7 +32,7 @@ class JointPrior:
 
     num_continuous: int
     num_categorical: int
-    num_starts: ClassVar[int] = 2  # a random third was never better in 144 histories (docs/decisions/0010)
+    num_starts: ClassVar[int] = 3
 
     @property
     def num_features(self) -> int:
@@ -54,7 +54,7 @@ class JointPrior:
         around, off = self._split(theta)
         nu = FREEDOM
         student = 0.5 * (nu + self.num_features) * jnp.log1p(jnp.sum(around**2) / (nu * SPREAD**2))
-        return student + PENALTY * jnp.sum(jnp.stack(off) ** 2)
+        return student + PENALTY * jnp.sum(jnp.stack(off) ** 2)  # (35)
 
     def slope(self, theta: Float[Array, " H"]) -> Float[Array, " H"]:
         """Gradient of the penalty; that each mean depends on its members cancels out in z."""
@@ -66,12 +66,12 @@ class JointPrior:
         return jnp.concatenate([ends[0], pull * around + jnp.concatenate(shared), ends[1]])
 
     def starts(self, key: Key) -> Float[Array, "S H"]:
-        """Two with a common length scale: the centre, and as long as distances in D are. Nothing is random."""
-        del key
+        """One log-uniform, and two with a common length scale: the centre, and as long as distances in D are."""
         low, high = self.bounds
         centre = LENGTH_SCALE_SQUARED.centre
         common = [self._common(v, START_NOISE) for v in (centre, centre * self.num_features)]
-        return jnp.clip(jnp.stack(common), low, high)
+        random = priors.random_starts(key, 1, low, high)
+        return jnp.clip(jnp.concatenate([random, jnp.stack(common)]), low, high)
 
     def _common(self, length_scale_squared: float, noise: float) -> Float[Array, " H"]:
         scales = [length_scale_squared] * self.num_features
