@@ -387,3 +387,9 @@ def test_an_uneven_grid_is_left_at_neither_end():
     middle = grid[np.abs(grid - 0.5).argmin()]
     for row, places in zip(tried, ([0, 1, 2, 4, 8], [39, 38, 37, 35, 31]), strict=True):
         np.testing.assert_allclose(np.unique(row), np.unique([*grid[places], middle]), rtol=0, atol=1e-12)
+
+
+def test_points_are_counted_and_a_free_dimension_has_infinitely_many():
+    space = {"n": ph.Int(0, 4), "l": ph.Int(1, 6, scale="log"), "k": ph.Categorical(("a", "b", "c"))}
+    assert ascent.num_points(Encoder(SearchSpace(space)).domain) == 5 * 6 * 3
+    assert np.isinf(ascent.num_points(Encoder(SearchSpace(space | {"x": ph.Float(0, 1)})).domain))

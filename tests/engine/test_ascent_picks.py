@@ -1,6 +1,7 @@
 """Picks by the local search: against SciPy and brute force on one acquisition, and in finite spaces."""
 
 import itertools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -151,6 +152,26 @@ def test_every_combination_of_categories_is_tried_once_before_one_is_again(batch
     assert sorted(places(trials)) == ALL
     [more] = designers.suggest(TABLE, trials, 1, 0, algorithm="default")
     assert tuple(more.params.values()) in ALL
+
+
+@pytest.mark.parametrize("space", [{"n": ph.Int(0, 20)}, {"n": ph.Int(0, 5), "m": ph.Int(0, 5)}])
+def test_every_point_of_a_grid_is_tried_once_although_the_box_is_smaller(space: dict):
+    problem = Problem.define(space, "maximize")
+    trials: list[Trial] = []
+    for i in range(math.prod(p.num_values for p in space.values())):
+        [suggestion] = designers.suggest(problem, trials, 1, 0, algorithm="default")
+        value = -sum((v - 1) ** 2 for v in suggestion.params.values())
+        trials.append(
+            Trial(
+                number=i,
+                params=suggestion.params,
+                state=TrialState.COMPLETED,
+                values={"value": value},
+                completed_event=i,
+                algorithm="default",
+            )
+        )
+    assert len(set(places(trials))) == len(trials)
 
 
 def test_what_is_pending_counts_as_tried():

@@ -154,20 +154,20 @@ def climb(
 ) -> Found:
     """The best of L-BFGS from random starts on the acquisition, penalty of the trust region included."""
     key_search, key_weights = jax.random.split(jax.random.wrap_key_data(key, impl="threefry2x32"))
-    _, region, score = acquisition(key_weights, observations, y, domain, hyper, explores, settings)
+    found = acquisition(key_weights, observations, y, domain, hyper, explores, settings)
     no_categories = observations.features.categorical[:1]
 
     def loss(x: jax.Array) -> Any:
         point = Features(x[None], no_categories)
-        return -constrain(region, point.continuous, score(point))[0]
+        return -constrain(found.region, point.continuous, found.score(point))[0]
 
     num_features = observations.features.continuous.shape[1]
     starts = jax.random.uniform(key_search, (num_starts, num_features), y.dtype)
     low, high = jnp.zeros(num_features, y.dtype), jnp.ones(num_features, y.dtype)
-    found = jax.vmap(
+    tops = jax.vmap(
         lambda x: lbfgs.minimise(
             jax.value_and_grad(loss), x, low, high, max_steps=max_steps, max_tries=MAX_TRIES
         )
     )(starts)
-    best = jnp.argmin(found.loss)
-    return Found(Features(found.x[best][None], no_categories), -found.loss[best])
+    best = jnp.argmin(tops.loss)
+    return Found(Features(tops.x[best][None], no_categories), -tops.loss[best])

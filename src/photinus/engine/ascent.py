@@ -122,6 +122,15 @@ def is_discrete(domain: Domain) -> Bool[Array, " Dc"]:
     return even | jnp.isfinite(domain.grid[:, 0]) if domain.grid.shape[1] else even
 
 
+def num_points(domain: Domain) -> Scalar:
+    """How many feasible points there are; infinitely many with a free dimension."""
+    values = jnp.where(jnp.asarray(domain.steps) > 0, domain.steps + 1.0, jnp.inf)
+    if domain.grid.shape[1]:
+        listed = jnp.isfinite(jnp.asarray(domain.grid))
+        values = jnp.where(listed[:, 0], jnp.sum(listed, axis=1), values)
+    return jnp.prod(values) * jnp.prod(jnp.asarray(domain.num_categories, values.dtype))
+
+
 def draw(
     key: KeyData,
     turn: Array,

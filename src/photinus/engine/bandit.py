@@ -30,6 +30,8 @@ Labels = Literal["warped", "winsorised"]
 Metrics = Literal["shared", "own"]
 
 SAME = 1e-9  # ours: squared distance of points that are one
+SMALL = 2000.0  # ours: a space of so few points is searched as a whole
+OUTSIDE = 1e9  # ours: what a point outside the box loses there
 REPEATED = (
     1e13  # ours: in a finite space every point is tried once before one is tried again; no score is so large
 )
@@ -261,10 +263,13 @@ def _climb(
     """Climb from good trials and from anywhere in the box; in a finite space, to a point that is new if any is."""
     features, is_real = observations.features, observations.is_real
     num_continuous = features.continuous.shape[1]
+    is_finite = jnp.all(ascent.is_discrete(domain))
+    is_small = ascent.num_points(domain) <= SMALL
     region = ascent.Region(jnp.zeros(num_continuous), jnp.ones(num_continuous))
     if inside is not None:
-        region = ascent.Region(inside.low, inside.high)
-    is_finite = jnp.all(ascent.is_discrete(domain))
+        # In a small space the box may have no new point left: what is outside comes after all that is new inside.
+        low, high = jnp.where(is_small, 0.0, inside.low), jnp.where(is_small, 1.0, inside.high)
+        region = ascent.Region(low, high)
     one = jnp.ones(())
     unscaled = Hyperparameters(one, jnp.ones(num_continuous), jnp.ones(features.categorical.shape[1]), one)
 
@@ -272,6 +277,10 @@ def _climb(
         scores = acquisition.score(x)
         if acquisition.has_balls:
             scores = constrain(acquisition.region, x.continuous, scores)
+        if inside is not None:
+            beyond = jnp.maximum(inside.low - x.continuous, x.continuous - inside.high)
+            is_outside = is_small & jnp.any(beyond > SAME, axis=1)
+            scores = jnp.where(is_outside, scores - OUTSIDE, scores)
         distance = jnp.where(is_real, squared_distance(unscaled, x, features), jnp.inf)
         return jnp.where(is_finite & (jnp.min(distance, axis=1) < SAME), scores - REPEATED, scores)
 

@@ -21,7 +21,7 @@ from photinus.engine.gp.priors import IndependentPrior
 pytestmark = pytest.mark.usefixtures("engine")
 
 SIZE = 16
-SHAPES = [(2, 1), (3, 0), (0, 2), (1, 0), (4, 3)]
+SHAPES = [(2, 1), (3, 0), (0, 2), (1, 0), (4, 3), (0, 0)]
 seeds = st.integers(0, 2**32)
 evaluate_padded = jax.jit(functools.partial(loss_and_gradient, length_scales="joint"))
 fit_padded = jax.jit(functools.partial(fit, length_scales="joint"))
@@ -35,11 +35,14 @@ def random_theta(seed: int, shape: tuple[int, int]) -> np.ndarray:
 def plain_penalty(theta: np.ndarray, num_continuous: int) -> float:
     """The docstring's formula, by SciPy's multivariate t and loops."""
     kinds = [kind for kind in (theta[1 : 1 + num_continuous], theta[1 + num_continuous : -1]) if len(kind)]
-    around = np.concatenate([kind - kind.mean() for kind in kinds])
-    law = multivariate_t(shape=SPREAD**2 * np.eye(len(around)), df=FREEDOM)
     wide = [theta[0] - math.log(1.0), theta[-1] - math.log(0.0039)]
     wide += [kind.mean() - math.log(0.5) for kind in kinds]
-    return law.logpdf(np.zeros(len(around))) - law.logpdf(around) + sum(0.01 * off**2 for off in wide)
+    total = sum(0.01 * off**2 for off in wide)
+    if not kinds:
+        return total
+    around = np.concatenate([kind - kind.mean() for kind in kinds])
+    law = multivariate_t(shape=SPREAD**2 * np.eye(len(around)), df=FREEDOM)
+    return law.logpdf(np.zeros(len(around))) - law.logpdf(around) + total
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -63,7 +63,7 @@ class JointPrior:
         kinds = [count for count in (self.num_continuous, self.num_categorical) if count]
         shared = [jnp.full(n, 2.0 * PENALTY / n) * mean for n, mean in zip(kinds, means, strict=True)]
         ends = (2.0 * PENALTY * signal)[None], (2.0 * PENALTY * noise)[None]
-        return jnp.concatenate([ends[0], pull * around + jnp.concatenate(shared), ends[1]])
+        return jnp.concatenate([ends[0], pull * around + jnp.concatenate([theta[:0], *shared]), ends[1]])
 
     def starts(self, key: Key) -> Float[Array, "S H"]:
         """One log-uniform, and two with a common length scale: the centre, and as long as distances in D are."""
@@ -82,7 +82,8 @@ class JointPrior:
         kinds = [theta[1 : 1 + self.num_continuous], theta[1 + self.num_continuous : -1]]
         kinds = [scales for scales in kinds if scales.shape[0]]
         means = [jnp.mean(scales) for scales in kinds]
-        around = jnp.concatenate([scales - mean for scales, mean in zip(kinds, means, strict=True)])
+        relative = [scales - mean for scales, mean in zip(kinds, means, strict=True)]
+        around = jnp.concatenate([theta[:0], *relative])  # there may be no features
         off = [mean - math.log(LENGTH_SCALE_SQUARED.centre) for mean in means]
         signal, noise = theta[0] - math.log(SIGNAL_CENTRE), theta[-1] - math.log(NOISE_VARIANCE.centre)
         return around, [signal, *off, noise]
