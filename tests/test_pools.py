@@ -314,6 +314,8 @@ def test_a_death_that_breaks_the_pool_fails_what_is_in_flight_and_says_so(how, t
     study = make()
     study.add_trials([{"params": {"x": 0.5}, "values": 1.0} for _ in range(3)])
     with processes() as executor:
+        # Python may overlook the death of a process that it has only just started, so both are up before.
+        list(executor.map(time.sleep, [0.2, 0.2]))
         with pytest.raises(
             ExecutorBroken, match=r"in flight are failed \(3, 4\)\. Go on with a new exec"
         ) as caught:
