@@ -29,15 +29,16 @@ def length(labels, num_features: int = 2, size: int = SIZE) -> float:
 
 
 def by_the_rules(labels, num_features: int) -> float:
-    side, best, wins, losses = 0.4, None, 0, 0
+    side, best, worst, wins, losses = 0.4, None, None, 0, 0
     for label in labels:
         if best is None:
-            best = label  # nothing to be compared with
+            best = worst = label  # nothing to be compared with
             continue
+        worst = worst if label is None else min(worst, label)
         if label is not None and label > best:
             best, wins, losses = label, wins + 1, 0
         else:
-            wins, losses = 0, losses + 1
+            wins, losses = 0, 0 if worst == best else losses + 1
         if wins == 3:
             side, wins = min(2 * side, 1.6), 0
         if losses >= max(4, num_features / 3):
@@ -57,7 +58,11 @@ def test_failures_halve_successes_double_and_a_tiny_box_starts_again():
     assert length([1.0, *[0.0] * 3]) == 0.4
     assert length([1.0, *[0.0] * 4]) == 0.2
     assert length([1.0, *[0.0] * 3, None]) == 0.2
-    assert length([1.0, *[1.0] * 4]) == 0.2  # as good is not better
+    assert length([0.0, 1.0, *[1.0] * 4]) == 0.2  # as good is not better
+    assert (
+        length([1.0, *[1.0] * 9, None, None, *[1.0] * 9]) == 0.4
+    )  # but on a plateau there is nothing to fail at
+    assert length([1.0, *[1.0] * 9, *[0.0] * 4]) == 0.2
     assert length([1.0, 2.0, 3.0, 4.0]) == 0.8
     assert length([float(i) for i in range(7)]) == 1.6
     assert length([float(i) for i in range(10)]) == 1.6  # at most
@@ -225,3 +230,12 @@ def test_studies_side_by_side_have_the_boxes_that_they_have_alone():
     for i, (one, mean, sides) in enumerate(cases):
         alone = build(one, mean, cube(2, 1), sides, np.bool_(True))
         jax.tree.map(lambda a, b, i=i: np.testing.assert_allclose(a[i], b, rtol=1e-12), together, alone)
+
+
+def test_on_a_plateau_there_is_no_box():
+    X = Features(np.array([[0.2, 0.2], [0.4, 0.6], [0.9, 0.1]]), np.zeros((3, 0), np.int32))
+    one = Features(X.continuous[:1], X.categorical[:1])
+    assert not around([1.0, 1.0, 1.0], X, cube(2), np.ones(2)).is_active
+    assert not around([1.0, None, 1.0], X, cube(2), np.ones(2)).is_active
+    assert around([1.0, 1.0, 2.0], X, cube(2), np.ones(2)).is_active
+    assert around([1.0], one, cube(2), np.ones(2)).is_active

@@ -50,6 +50,7 @@ class Box(NamedTuple):
 
 class _State(NamedTuple):
     best: Scalar
+    worst: Scalar
     length: Scalar
     num_successes: Int[Array, ""]
     num_failures: Int[Array, ""]
@@ -65,8 +66,8 @@ def box(
 ) -> Box:
     """Box for the trials so far, around the feasible one of which most is expected, given squared length scales.
 
-    The whole cube where nothing is feasible yet. Observations that are not all trials do not know its length: it has
-    to be given.
+    The whole cube where nothing is feasible yet, or where several labels are all equal: no place is better then.
+    Observations that are not all trials do not know its length: it has to be given.
     """
     features, is_feasible = observations.features, observations.is_feasible
     num_features = features.continuous.shape[1] + features.categorical.shape[1]
@@ -78,7 +79,9 @@ def box(
     half = 0.5 * length * jnp.exp(log_sides - jnp.mean(log_sides))  # (37)
     below, above = _neighbours(centre, domain)
     low, high = jnp.minimum(centre - half, below), jnp.maximum(centre + half, above)
-    is_active = is_enabled & jnp.any(is_feasible) & (centre.shape[0] > 0)
+    least = jnp.min(jnp.where(is_feasible, labels, jnp.inf), initial=jnp.inf)
+    is_level = (jnp.sum(is_feasible) > 1) & (least == jnp.max(labels, initial=-jnp.inf))
+    is_active = is_enabled & jnp.any(is_feasible) & ~is_level & (centre.shape[0] > 0)
     return Box(
         low=jnp.where(is_active, jnp.maximum(low, 0.0), 0.0),
         high=jnp.where(is_active, jnp.minimum(high, 1.0), 1.0),
@@ -90,7 +93,7 @@ def box(
 def box_length(labels: Float[Array, " N"], is_completed: Bool[Array, " N"], num_features: int) -> Scalar:
     """Length after trials in this order; an infeasible one, -inf, fails like one that is not better than the best.
 
-    Until something was feasible there is nothing to fail at.
+    Until something was feasible, and as long as all labels are equal, there is nothing to fail at.
     """
     most_failures = max(float(FEWEST_FAILURES), num_features / FEATURES_PER_FAILURE)
 
@@ -99,12 +102,15 @@ def box_length(labels: Float[Array, " N"], is_completed: Bool[Array, " N"], num_
         has_best = jnp.isfinite(state.best)
         is_better = label > state.best
         num_successes = jnp.where(is_better & has_best, state.num_successes + 1, 0)
-        num_failures = jnp.where(is_better | ~has_best, 0, state.num_failures + 1)
+        worst = jnp.where(jnp.isfinite(label), jnp.minimum(state.worst, label), state.worst)
+        is_level = worst == jnp.maximum(state.best, label)
+        num_failures = jnp.where(is_better | is_level | ~has_best, 0, state.num_failures + 1)
         grows, shrinks = num_successes >= NUM_SUCCESSES, num_failures >= most_failures
         length = jnp.where(grows, jnp.minimum(2.0 * state.length, GREATEST), state.length)
         length = jnp.where(shrinks, 0.5 * length, length)
         after = _State(
             best=jnp.maximum(state.best, label),
+            worst=worst,
             length=jnp.where(length < LEAST, START, length),  # (38)
             num_successes=jnp.where(grows, 0, num_successes),
             num_failures=jnp.where(shrinks, 0, num_failures),
@@ -112,7 +118,8 @@ def box_length(labels: Float[Array, " N"], is_completed: Bool[Array, " N"], num_
         return jax.tree.map(lambda new, old: jnp.where(is_real, new, old), after, state), None
 
     none = jnp.zeros((), jnp.int32)
-    start = _State(jnp.full((), -jnp.inf, labels.dtype), jnp.full((), START, labels.dtype), none, none)
+    nothing, length = jnp.full((), -jnp.inf, labels.dtype), jnp.full((), START, labels.dtype)
+    start = _State(nothing, -nothing, length, none, none)
     return lax.scan(learn, start, (labels, is_completed))[0].length
 
 
