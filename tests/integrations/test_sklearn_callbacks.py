@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats as st
 import skopt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from picky import Picky
 from sklearn.exceptions import FitFailedWarning
 from skopt import callbacks as theirs
 
@@ -17,30 +17,9 @@ X, y = np.zeros((20, 1)), np.arange(20) % 2
 SPACE = {"b": (0.0, 1.0), "a": st.uniform(0, 1)}
 
 
-class Hill(ClassifierMixin, BaseEstimator):
-    """Scores `1 - (a - 0.3)² - (b - 0.8)²`, and cannot be fitted where `a` is greater than `limit`."""
-
-    def __init__(self, a=0.0, b=0.8, limit=2.0):
-        self.a = a
-        self.b = b
-        self.limit = limit
-
-    def fit(self, X, y):
-        if self.a > self.limit:
-            raise RuntimeError(f"a is {self.a}")
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, X):
-        return np.full(len(X), self.classes_[0])
-
-    def score(self, X, y):
-        return 1 - (self.a - 0.3) ** 2 - (self.b - 0.8) ** 2
-
-
 def search(space=SPACE, limit=2.0, **settings):
     chosen = {"n_iter": 6, "cv": 2, "algorithm": "random", "random_state": 0} | settings
-    return PhotinusSearchCV(Hill(limit=limit), space, **chosen)
+    return PhotinusSearchCV(Picky(limit=limit), space, **chosen)
 
 
 def num_tried(fitted) -> int:

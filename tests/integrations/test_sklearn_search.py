@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.stats as st
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from picky import Picky
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.feature_selection import SelectKBest
@@ -25,27 +26,6 @@ from photinus.integrations.sklearn_search import PhotinusSearchCV
 
 X, y = make_classification(n_samples=120, n_features=8, n_informative=4, random_state=0)
 C = {"C": (1e-3, 1e3, "log-uniform")}
-
-
-class Picky(ClassifierMixin, BaseEstimator):
-    """Scores `1 - (a - 0.3)² - (b - 0.8)²`, and cannot be fitted where `a` is greater than `limit`."""
-
-    def __init__(self, a=0.0, b=0.8, limit=2.0):
-        self.a = a
-        self.b = b
-        self.limit = limit
-
-    def fit(self, X, y):
-        if self.a > self.limit:
-            raise RuntimeError(f"a is {self.a}")
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, X):
-        return np.full(len(X), self.classes_[0])
-
-    def score(self, X, y):
-        return 1 - (self.a - 0.3) ** 2 - (self.b - 0.8) ** 2
 
 
 def search(estimator=None, space=C, **settings):

@@ -113,7 +113,8 @@ def fit_arrays(
     warp_all = jax.vmap(one, in_axes=(1, None, None), out_axes=1)
     y = warp_all(observations.labels, observations.is_feasible, observations.is_completed)
     wrapped = jax.random.wrap_key_data(key, impl="threefry2x32")
-    return Labels(fit_labels(wrapped, observations, y, settings), y)
+    found = fit_labels(wrapped, observations.features, y, observations.is_completed, settings)
+    return Labels(found, y)
 
 
 def warp(

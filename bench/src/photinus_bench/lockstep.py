@@ -72,7 +72,7 @@ def size_on(device: str, num_rows: int) -> int:
 
 
 def _pick_alone(snapshot: Snapshot, num_picks: int, size: int) -> list[dict[str, Any]]:
-    model, program = gp_bandit.fit(snapshot, size), gp_bandit.pick_program(snapshot)
+    model, program = gp_bandit.fit(snapshot, size), gp_bandit.pick_program(snapshot, size)
     batch = []
     for _ in range(num_picks):
         arguments = gp_bandit.pick_arguments(snapshot, model, snapshot.explores(), size)

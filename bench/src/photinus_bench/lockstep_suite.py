@@ -8,6 +8,7 @@ goes on after what the file and its checkpoint hold; what the repository has alr
 import argparse
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from photinus_bench import fleet, suite
@@ -47,19 +48,24 @@ def main() -> None:
     ours = [key for key in suite.in_order(keys) if suite.is_ours(key.algorithm)]
     missing = [key for key in fleet.leave_out_equals(ours) if key not in known]
     note(f"{len(ours)} runs of Photinus, {len(missing)} to run")
+    run_missing(missing, arguments.device, arguments.out, arguments.max_seconds)
+
+
+def run_missing(keys: Sequence[RunKey], device: str, out: Path, max_seconds: float | None) -> None:
+    """Run all, add their records to a file of lines, and say how it goes; what is cut short goes on another time."""
     began = time.monotonic()
-    deadline = None if arguments.max_seconds is None else began + arguments.max_seconds
+    deadline = None if max_seconds is None else began + max_seconds
 
     def keep(records: list[Record]) -> None:
-        append(arguments.out, records)
+        append(out, records)
         key = records[0].key
         note(
             f"{len(records)} runs of {key.algorithm} like {key.task}, batches of {key.batch_size}: "
             f"{sum(record.wall_s for record in records):.1f} s; {in_words(time.monotonic() - began)} in all"
         )
 
-    checkpoint = arguments.out.with_name(arguments.out.name + ".checkpoint")
-    is_done = fleet.run_all(missing, arguments.device, checkpoint, keep, deadline)
+    checkpoint = out.with_name(out.name + ".checkpoint")
+    is_done = fleet.run_all(keys, device, checkpoint, keep, deadline)
     note("done" if is_done else "out of time; give the same command again to go on")
 
 

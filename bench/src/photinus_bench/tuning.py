@@ -10,16 +10,15 @@ instances that it was chosen by.
 """
 
 import argparse
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from photinus_bench import fleet, suite
-from photinus_bench.lockstep_suite import append, read_keys
-from photinus_bench.progress import in_words, note
+from photinus_bench import suite
+from photinus_bench.lockstep_suite import read_keys, run_missing
+from photinus_bench.progress import note
 from photinus_bench.record import Record, RunKey
 from photinus_bench.report.results import Results
 
@@ -85,17 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
         if key not in known
     ]
     note(f"{len(keys)} to run")
-    began = time.monotonic()
-    deadline = None if arguments.max_seconds is None else began + arguments.max_seconds
-
-    def keep(records: list[Record]) -> None:
-        append(arguments.out, records)
-        key, spent = records[0].key, sum(record.wall_s for record in records)
-        note(f"{len(records)} x {key}: {spent:.1f} s; {in_words(time.monotonic() - began)} in all")
-
-    checkpoint = arguments.out.with_name(arguments.out.name + ".checkpoint")
-    is_done = fleet.run_all(keys, arguments.device, checkpoint, keep, deadline)
-    note("done" if is_done else "out of time; give the same command again to go on")
+    run_missing(keys, arguments.device, arguments.out, arguments.max_seconds)
 
 
 def show(arguments: argparse.Namespace) -> None:

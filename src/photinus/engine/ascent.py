@@ -78,9 +78,7 @@ def maximise(
     by steps along their grids.
     """
     num_tried = max(NUM_TRIED, max_categories)
-    num_drawn = -(
-        -settings.group_size // num_tried
-    )  # turns that draw points; in those after them features change
+    num_drawn = -(-settings.group_size // num_tried)  # turns that draw; in those after them features change
     discrete = is_discrete(domain)
     num_categorical = seeds.categorical.shape[1]
     num_features = num_categorical + jnp.sum(discrete, dtype=jnp.int32)
@@ -283,7 +281,7 @@ def follow_gradient(
         return jnp.where(discrete, climb.x.continuous, x), mean, square, climb
 
     x = climb.x.continuous
-    # Without free coordinates there is nothing to do; the loop ends where no start could move.
+    # Without free coordinates there is nothing to do. One step more than that scores where the last one led.
     count = jnp.where(jnp.any(~discrete), num_steps + 1, 0)
     return lax.fori_loop(0, count, step, (x, jnp.zeros_like(x), jnp.zeros_like(x), climb))[3]
 

@@ -32,9 +32,8 @@ Metrics = Literal["shared", "own"]
 SAME = 1e-9  # ours: squared distance of points that are one
 SMALL = 2000.0  # ours: a space of so few points is searched as a whole
 OUTSIDE = 1e9  # ours: what a point outside the box loses there
-REPEATED = (
-    1e13  # ours: in a finite space every point is tried once before one is tried again; no score is so large
-)
+REPEATED = 1e13  # ours: what a tried point loses in a finite space; no score is so large
+LESSER = 0.1  # ours: weight of the other metrics beside the one whose turn it is
 
 
 class ModelSettings(NamedTuple):
@@ -113,13 +112,7 @@ def warp_metrics(
 def fit_model(key: Key, observations: Observations, settings: ModelSettings) -> Model:
     """Fit the hyperparameters to the completed trials."""
     y, warping = warp_metrics(observations, settings.labels)
-    return Model(fit_labels(key, observations, y, settings), y, warping)
-
-
-def fit_labels(key: Key, observations: Observations, y: Float[Array, "N M"], settings: ModelSettings) -> Fit:
-    """Fit the hyperparameters to labels that are warped already."""
-    search = fit if settings.num_own(y.shape[1]) is None else fit_each
-    return search(key, observations.features, y, observations.is_completed, settings.length_scales)
+    return Model(fit_labels(key, observations.features, y, observations.is_completed, settings), y, warping)
 
 
 def fit_model_from(
@@ -128,8 +121,28 @@ def fit_model_from(
     """The model that one of the fit's starts leads to; `fit_model` is the one of least loss."""
     y, warping = warp_metrics(observations, settings.labels)
     features, is_completed = observations.features, observations.is_completed
+    return Model(fit_labels_from(key, which, features, y, is_completed, settings), y, warping)
+
+
+def fit_labels(
+    key: Key, X: Features, y: Float[Array, "N M"], is_completed: Bool[Array, " N"], settings: ModelSettings
+) -> Fit:
+    """Fit the hyperparameters to labels that are warped already."""
+    search = fit if settings.num_own(y.shape[1]) is None else fit_each
+    return search(key, X, y, is_completed, settings.length_scales)
+
+
+def fit_labels_from(
+    key: Key,
+    which: Int[Array, ""],
+    X: Features,
+    y: Float[Array, "N M"],
+    is_completed: Bool[Array, " N"],
+    settings: ModelSettings,
+) -> Fit:
+    """The same from one of the fit's starts."""
     search = fit_from if settings.num_own(y.shape[1]) is None else fit_each_from
-    return Model(search(key, which, features, y, is_completed, settings.length_scales), y, warping)
+    return search(key, which, X, y, is_completed, settings.length_scales)
 
 
 def recall(observations: Observations, num_features: int) -> Past:
@@ -325,14 +338,13 @@ def _most_promising(
     if num_metrics == 1:
         expected = jnp.where(is_completed, mu[:, 0], -jnp.inf)
         row = jnp.argsort(-expected)[jnp.minimum(jnp.arange(count), num_rows - 1)]
-        return jax.tree.map(lambda v: v[row], observations.features), jnp.arange(count) < jnp.sum(
-            is_completed
-        )
+        is_seed = jnp.arange(count) < jnp.sum(is_completed)
+        return jax.tree.map(lambda v: v[row], observations.features), is_seed
     low = jnp.min(mu, axis=0, where=is_completed[:, None], initial=jnp.inf)
     high = jnp.max(mu, axis=0, where=is_completed[:, None], initial=-jnp.inf)
     relative = (mu - low) / jnp.where(high > low, high - low, 1.0)
     # One metric after another has the upper hand.
-    weights = 0.1 + jnp.eye(num_metrics, dtype=mu.dtype)[jnp.arange(count) % num_metrics]
+    weights = LESSER + jnp.eye(num_metrics, dtype=mu.dtype)[jnp.arange(count) % num_metrics]
     weights = jnp.where((jnp.arange(count) == 0)[:, None], 1.0, weights)
     worst_off = jnp.min(relative[:, None, :] / weights, axis=2)
     row = jnp.argmax(jnp.where(is_completed[:, None], worst_off, -jnp.inf), axis=0)

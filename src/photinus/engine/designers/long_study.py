@@ -18,7 +18,7 @@ from photinus.engine.designers import hyperparameters
 from photinus.engine.designers.active_set import rows_for_fit, rows_for_posterior
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.features import Features
-from photinus.engine.gp.fit import Fit, fit, fit_each, fit_each_from, fit_from
+from photinus.engine.gp.fit import Fit
 from photinus.engine.padding import pad_rows
 
 
@@ -101,16 +101,14 @@ def fit_sample_program(settings: ModelSettings) -> Program:
 def fit_sample(
     key: Array, features: Features, y: Array, is_completed: Array, *, settings: ModelSettings
 ) -> Fit:
-    """`fit` with a key that is plain data."""
-    search = fit if settings.num_own(y.shape[1]) is None else fit_each
+    """`bandit.fit_labels` with a key that is plain data."""
     wrapped = jax.random.wrap_key_data(key, impl="threefry2x32")
-    return search(wrapped, features, y, is_completed, settings.length_scales)
+    return bandit.fit_labels(wrapped, features, y, is_completed, settings)
 
 
 def fit_sample_from(
     key: Array, features: Features, y: Array, is_completed: Array, which: Array, *, settings: ModelSettings
 ) -> Fit:
-    """`fit_from` with a key that is plain data."""
-    search = fit_from if settings.num_own(y.shape[1]) is None else fit_each_from
+    """`bandit.fit_labels_from` with a key that is plain data."""
     wrapped = jax.random.wrap_key_data(key, impl="threefry2x32")
-    return search(wrapped, which, features, y, is_completed, settings.length_scales)
+    return bandit.fit_labels_from(wrapped, which, features, y, is_completed, settings)
