@@ -105,7 +105,8 @@ def _pick_side_by_side(
         domains = [ablation.domain(s.encoder.domain) if ablation else s.encoder.domain for s in snapshots]
         key, seen, domain = many.stack(list(zip(keys, observations, domains, strict=True)))
         explores = np.array([s.explores() for s in snapshots])
-        found = program(key, seen, model.y, domain, model.fit.hyper, explores, device=device)
+        past = many.stack([(s.past(),) for s in snapshots]) if settings.needs_past else ()
+        found = program(key, seen, model.y, domain, model.fit.hyper, explores, *past, device=device)
         features = many.unstack(found.features, len(snapshots))
         for snapshot, batch, point in zip(snapshots, batches, features, strict=True):
             batch.append(_accept(snapshot, point))

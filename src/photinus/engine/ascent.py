@@ -74,8 +74,7 @@ def maximise(
 ) -> Best:
     """Find a feasible point of large score in the region, near `seeds` and elsewhere.
 
-    Free coordinates stay in the region. Discrete ones begin there, to the nearest feasible value, and may leave it
-    by steps along their grids.
+    Numeric coordinates stay in the region, discrete ones up to the nearest feasible value.
     """
     num_tried = max(NUM_TRIED, max_categories)
     num_drawn = -(-settings.group_size // num_tried)  # turns that draw; in those after them features change
@@ -200,7 +199,9 @@ def change(
         spread = region.low[number] + (region.high[number] - region.low[number]) * share
         near = _along_grid(x.continuous[:, number], number, domain)
         values = jnp.concatenate([near, jnp.broadcast_to(spread, (num_starts, *spread.shape))], axis=1)
-        coordinates = tried.continuous.at[:, :, number].set(jnp.clip(values, 0.0, 1.0))
+        coordinates = tried.continuous.at[:, :, number].set(
+            jnp.clip(values, region.low[number], region.high[number])
+        )
         is_numeric = feature >= num_categorical
         tried = tried._replace(continuous=jnp.where(is_numeric, coordinates, tried.continuous))
     return _round(tried, domain)

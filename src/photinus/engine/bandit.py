@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from photinus.engine import ascent, firefly
 from photinus.engine.acquisition import hypervolume
-from photinus.engine.acquisition.box import Box, box, box_length
+from photinus.engine.acquisition.box import Box, box
 from photinus.engine.acquisition.log_ei import log_expected_improvement
 from photinus.engine.acquisition.pure_exploration import pure_exploration, threshold
 from photinus.engine.acquisition.trust_region import TrustRegion, constrain, trust_region
@@ -60,6 +60,11 @@ class BanditSettings(NamedTuple):
     num_weights: int = 1000
     search: FireflySettings | AscentSettings = FireflySettings()
 
+    @property
+    def needs_past(self) -> bool:
+        """Whether observations alone do not say where to search."""
+        return self.region == "box"
+
 
 class Model(NamedTuple):
     """Fitted hyperparameters, and the labels that they were fitted to, with the way back from them."""
@@ -70,7 +75,7 @@ class Model(NamedTuple):
 
 
 class Past(NamedTuple):
-    """What only all trials tell, where the observations are a choice of them."""
+    """What observations do not tell: they may be a choice of all trials, and do not say what a trial knew."""
 
     num_completed: Int[Array, ""]
     box_length: Scalar
@@ -145,13 +150,6 @@ def fit_labels_from(
     return search(key, which, X, y, is_completed, settings.length_scales)
 
 
-def recall(observations: Observations, num_features: int) -> Past:
-    """What all trials tell; their places do not matter."""
-    labels = jnp.where(observations.is_feasible, observations.labels[:, 0], -jnp.inf)
-    length = box_length(labels, observations.is_completed, num_features)
-    return Past(jnp.sum(observations.is_completed), length)
-
-
 def acquisition(
     key: Key,
     observations: Observations,
@@ -212,17 +210,22 @@ def pick(
     max_categories: int,
     settings: BanditSettings,
 ) -> Pick:
-    """Maximise the acquisition inside the trust region, whatever that is; `past` where not all trials are observed."""
+    """Maximise the acquisition inside the trust region, whatever that is.
+
+    `past` is what a box needs, and any region where not all trials are observed.
+    """
     key_search, key_weights = jax.random.split(key)
     found = acquisition(key_weights, observations, y, domain, hyper, explores, settings, past)
     posterior, at_trials, region = found.posterior, found.at_trials, found.region
     radius, has_trust_region = region.radius, region.is_active
     inside = None
     if settings.region == "box" and y.shape[1] == 1:
+        if past is None:
+            raise ValueError("a box must be given its length, by `past`, got none")
         # Where little is known is wherever it is, so exploring has the whole cube.
-        length = None if past is None else past.box_length
-        expected = at_trials.mu[:, 0]
-        inside = box(observations, expected, domain, hyper.continuous, is_enabled=~explores, length=length)
+        inside = box(
+            observations, at_trials.mu[:, 0], domain, hyper.continuous, past.box_length, is_enabled=~explores
+        )
         radius, has_trust_region = 0.5 * inside.length, inside.is_active
     best = _maximise(
         key_search, found, inside, observations, domain, max_categories=max_categories, settings=settings

@@ -1,4 +1,4 @@
-"""The box around the best trial: its length by the plain rules, its sides, and what is inside."""
+"""The box around the best trial: its sides, and what is inside."""
 
 import math
 
@@ -9,83 +9,16 @@ from designs import cube, observations, random_features
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from photinus.engine.acquisition.box import Box, box, box_length
+from photinus.engine.acquisition.box import Box, box
 from photinus.engine.features import Domain, Features
 
 pytestmark = pytest.mark.usefixtures("engine")
 
 SIZE = 64
-length_of = jax.jit(box_length, static_argnums=2)
+LENGTH = 0.4
 build = jax.jit(box)
 place = jax.jit(Box.place)
 relative = jax.jit(Box.relative)
-
-
-def length(labels, num_features: int = 2, size: int = SIZE) -> float:
-    """Length after labels, None for infeasible, padded with what must not count."""
-    values = np.full(size, 1e300)
-    values[: len(labels)] = [-np.inf if v is None else v for v in labels]
-    return float(length_of(values, np.arange(size) < len(labels), num_features))
-
-
-def by_the_rules(labels, num_features: int) -> float:
-    side, best, worst, wins, losses = 0.4, None, None, 0, 0
-    for label in labels:
-        if best is None:
-            best = worst = label  # nothing to be compared with
-            continue
-        worst = worst if label is None else min(worst, label)
-        if label is not None and label > best:
-            best, wins, losses = label, wins + 1, 0
-        else:
-            wins, losses = 0, 0 if worst == best else losses + 1
-        if wins == 3:
-            side, wins = min(2 * side, 1.6), 0
-        if losses >= max(4, num_features / 3):
-            side, losses = side / 2, 0
-        if side < 2**-7:
-            side = 0.4
-    return side
-
-
-@given(st.lists(st.none() | st.integers(0, 12).map(float), max_size=SIZE), st.sampled_from([1, 2, 12, 20]))
-def test_length_follows_the_rules(labels, num_features):
-    assert length(labels, num_features) == by_the_rules(labels, num_features)
-
-
-def test_failures_halve_successes_double_and_a_tiny_box_starts_again():
-    assert length([1.0]) == 0.4
-    assert length([1.0, *[0.0] * 3]) == 0.4
-    assert length([1.0, *[0.0] * 4]) == 0.2
-    assert length([1.0, *[0.0] * 3, None]) == 0.2
-    assert length([0.0, 1.0, *[1.0] * 4]) == 0.2  # as good is not better
-    assert (
-        length([1.0, *[1.0] * 9, None, None, *[1.0] * 9]) == 0.4
-    )  # but on a plateau there is nothing to fail at
-    assert length([1.0, *[1.0] * 9, *[0.0] * 4]) == 0.2
-    assert length([1.0, 2.0, 3.0, 4.0]) == 0.8
-    assert length([float(i) for i in range(7)]) == 1.6
-    assert length([float(i) for i in range(10)]) == 1.6  # at most
-    assert length([1.0, 2.0, 3.0, 0.0, 4.0]) == 0.4  # in a row
-    assert length([1.0, *[0.0] * 20]) == 0.4 / 32
-    assert length([1.0, *[0.0] * 24]) == 0.4
-
-
-def test_more_features_have_more_patience():
-    assert length([1.0, *[0.0] * 6], num_features=20) == 0.4
-    assert length([1.0, *[0.0] * 7], num_features=20) == 0.2
-
-
-def test_before_anything_is_feasible_nothing_fails():
-    assert length([None] * 9) == 0.4
-    assert length([*[None] * 9, 1.0]) == 0.4
-
-
-@given(st.lists(st.none() | st.integers(-50, 50).map(float), max_size=30), st.sampled_from([1e-9, 3.0, 1e9]))
-@settings(max_examples=40)
-def test_units_of_labels_and_padding_do_not_matter(labels, unit):
-    other = [None if v is None else unit * v + 5 * unit for v in labels]
-    assert length(other) == length(labels) == length(labels, size=2 * SIZE)
 
 
 def study(labels, X: Features, size: int = SIZE):
@@ -95,14 +28,23 @@ def study(labels, X: Features, size: int = SIZE):
 
 
 def around(
-    labels, X: Features, domain: Domain, scales, is_enabled: bool = True, size: int = SIZE, expected=None
+    labels,
+    X: Features,
+    domain: Domain,
+    scales,
+    is_enabled: bool = True,
+    size: int = SIZE,
+    expected=None,
+    length: float = LENGTH,
 ) -> Box:
     """The box if the model expects the labels themselves, or something else, and most of rows that must not count."""
     observed = study(labels, X, size)
     values = np.full(size, 1e300)
     values[: len(labels)] = observed.labels[: len(labels), 0] if expected is None else expected
     values[: len(labels)] = np.where(observed.is_feasible[: len(labels)], values[: len(labels)], 1e300)
-    return jax.device_get(build(observed, values, domain, np.asarray(scales, float), np.bool_(is_enabled)))
+    return jax.device_get(
+        build(observed, values, domain, np.asarray(scales, float), np.float64(length), np.bool_(is_enabled))
+    )
 
 
 def test_it_is_around_the_best_feasible_trial_with_sides_like_the_length_scales():
@@ -121,14 +63,12 @@ def test_it_stands_where_most_is_expected_not_where_luck_was_greatest():
     X = Features(np.array([[0.2, 0.3], [0.5, 0.5], [0.8, 0.6]]), np.zeros((3, 0), np.int32))
     labels, expected = [0.9, 3.0, 1.1], [0.8, 0.5, 1.0]  # the second is a lucky measurement
     found = around(labels, X, cube(2), np.ones(2), expected=expected)
-    assert found.length == length(labels)  # successes and failures are still those of the labels
     np.testing.assert_allclose([found.low, found.high], [[0.6, 0.4], [1.0, 0.8]], atol=1e-12)
 
 
 def test_a_length_that_is_given_is_taken():
     X = Features(np.array([[0.5, 0.5]]), np.zeros((1, 0), np.int32))
-    observed = study([1.0], X)
-    found = build(observed, np.zeros(SIZE), cube(2), np.ones(2), np.bool_(True), np.float64(0.1))
+    found = around([1.0], X, cube(2), np.ones(2), length=0.1)
     assert float(found.length) == 0.1
     np.testing.assert_allclose([found.low, found.high], [[0.45, 0.45], [0.55, 0.55]], atol=1e-12)
 
@@ -166,10 +106,8 @@ def grid_domain() -> Domain:
 @pytest.mark.parametrize("value", [0.0, 0.1, 0.3, 1.0])
 def test_however_small_it_holds_the_neighbours_on_a_grid(value):
     X = Features(np.array([[0.5, 3 / 9, value, 0.9]]), np.zeros((1, 0), np.int32))
-    labels = [1.0, *[0.0] * 20]
-    tiny = Features(np.repeat(X.continuous, 21, axis=0), np.zeros((21, 0), np.int32))
-    found = around(labels, tiny, grid_domain(), np.ones(4))
     half = 0.5 * 0.4 / 32
+    found = around([1.0], X, grid_domain(), np.ones(4), length=2 * half)
     values = [0.0, 0.1, 0.3, 1.0]
     i = values.index(value)
     below, above = values[max(i - 1, 0)], values[min(i + 1, 3)]
@@ -220,15 +158,16 @@ def test_studies_side_by_side_have_the_boxes_that_they_have_alone():
             study(rng.normal(size=20).tolist(), random_features(rng, 20, 2, 1)),
             rng.normal(size=SIZE),
             rng.random(2),
+            np.float64(0.8 * rng.random()),
         )
         for _ in range(3)
     ]
-    observed, expected, scales = jax.tree.map(lambda *leaves: np.stack(leaves), *cases)
-    together = jax.jit(jax.vmap(box, in_axes=(0, 0, None, 0, None)))(
-        observed, expected, cube(2, 1), scales, np.bool_(True)
+    observed, expected, scales, lengths = jax.tree.map(lambda *leaves: np.stack(leaves), *cases)
+    together = jax.jit(jax.vmap(box, in_axes=(0, 0, None, 0, 0, None)))(
+        observed, expected, cube(2, 1), scales, lengths, np.bool_(True)
     )
-    for i, (one, mean, sides) in enumerate(cases):
-        alone = build(one, mean, cube(2, 1), sides, np.bool_(True))
+    for i, (one, mean, sides, length) in enumerate(cases):
+        alone = build(one, mean, cube(2, 1), sides, length, np.bool_(True))
         jax.tree.map(lambda a, b, i=i: np.testing.assert_allclose(a[i], b, rtol=1e-12), together, alone)
 
 

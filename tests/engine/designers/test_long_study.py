@@ -204,7 +204,6 @@ def test_what_is_compiled_ahead_is_what_is_needed(monkeypatch):
     programs = (
         long_study.fit_sample_program(settings),
         long_study.warp_program(settings.labels),
-        long_study.recall_program(study.encoder.num_features),
         gp_bandit.pick_program(study),
     )
     for program in programs:
@@ -216,7 +215,7 @@ def test_what_is_compiled_ahead_is_what_is_needed(monkeypatch):
     sampled = (*long_study.sample(study, study.key(gp_bandit.FIT), np.asarray(model.y)), np.int32(0))
     assert wanted["fit_sample"] == _shapes(sampled)
     assert wanted["pick"] == _shapes(gp_bandit.pick_arguments(study, model, False, padded_size(45)))
-    assert wanted["warp"] == wanted["recall"] == _shapes((long_study.history(study, 44),))
+    assert wanted["warp"] == _shapes((long_study.history(study, 44),))
 
 
 def test_small_programs_are_compiled_quickly_where_the_preset_says_so():

@@ -34,19 +34,19 @@ def random_theta(seed: int, shape: tuple[int, int]) -> np.ndarray:
 
 def plain_penalty(theta: np.ndarray, num_continuous: int) -> float:
     """The docstring's formula, by SciPy's multivariate t and loops."""
-    kinds = [kind for kind in (theta[1 : 1 + num_continuous], theta[1 + num_continuous : -1]) if len(kind)]
+    numeric, categorical = theta[1 : 1 + num_continuous], theta[1 + num_continuous : -1]
     wide = [theta[0] - math.log(1.0), theta[-1] - math.log(0.0039)]
-    wide += [kind.mean() - math.log(0.5) for kind in kinds]
-    total = sum(0.01 * off**2 for off in wide)
-    if not kinds:
-        return total
-    around = np.concatenate([kind - kind.mean() for kind in kinds])
+    wide += [scale - math.log(0.5) for scale in categorical]
+    if not len(numeric):
+        return sum(0.01 * off**2 for off in wide)
+    wide.append(numeric.mean() - math.log(0.5))
+    around = numeric - numeric.mean()
     law = multivariate_t(shape=SPREAD**2 * np.eye(len(around)), df=FREEDOM)
-    return law.logpdf(np.zeros(len(around))) - law.logpdf(around) + total
+    return law.logpdf(np.zeros(len(around))) - law.logpdf(around) + sum(0.01 * off**2 for off in wide)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_penalty_is_a_student_law_around_the_mean_of_each_kind(shape):
+def test_penalty_is_a_student_law_around_the_mean_of_numeric_scales_and_wide_for_all_else(shape):
     prior = JointPrior(*shape)
     for seed in range(3):
         theta = random_theta(seed, shape)

@@ -1,7 +1,5 @@
-"""A box around the best trial that shrinks while nothing improves and grows while something does.
+"""A box around the best trial; its length shrinks and grows with failures and successes (`designers/box_length.py`).
 
-Its length is a function of the completed trials in their order and of nothing else. It is halved after a row of
-failures, doubled after a row of successes, and starts again once it has become tiny: then this place is exhausted.
 Sides follow the model's length scales, long where the function changes slowly; their geometric mean is the length.
 
 The search is not fenced in: its unit cube is mapped onto the box, so that all its flies are inside and its steps
@@ -10,20 +8,11 @@ become finer as the box does. Categories are free: the box has no side for them.
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
-from jax import lax
 
-from photinus.engine.arrays import Array, Bool, Features, Float, Int, Observations, Scalar
+from photinus.engine.arrays import Array, Bool, Features, Float, Observations, Scalar
 from photinus.engine.features import Domain
 from photinus.engine.firefly import is_listed, round_features
-
-START = 0.4  # ours, as all below: of the unit interval
-LEAST = 2.0**-7  # shorter than this it starts again
-GREATEST = 1.6  # at this length it covers everything from wherever it stands, length scales aside
-NUM_SUCCESSES = 3  # in a row double the length
-FEWEST_FAILURES = 4  # in a row halve it, at least so many,
-FEATURES_PER_FAILURE = 3.0  # and one for every so many features
 
 ROUNDING = 1e-12  # a value is not its own neighbour
 
@@ -48,32 +37,20 @@ class Box(NamedTuple):
         return Features(jnp.clip(u, 0.0, 1.0), x.categorical)
 
 
-class _State(NamedTuple):
-    best: Scalar
-    worst: Scalar
-    length: Scalar
-    num_successes: Int[Array, ""]
-    num_failures: Int[Array, ""]
-
-
 def box(
     observations: Observations,
     expected: Float[Array, " N"],
     domain: Domain,
     scales: Float[Array, " Dc"],
+    length: Scalar,
     is_enabled: Bool[Array, ""],
-    length: Scalar | None = None,
 ) -> Box:
     """Box for the trials so far, around the feasible one of which most is expected, given squared length scales.
 
     The whole cube where nothing is feasible yet, or where several labels are all equal: no place is better then.
-    Observations that are not all trials do not know its length: it has to be given.
     """
     features, is_feasible = observations.features, observations.is_feasible
-    num_features = features.continuous.shape[1] + features.categorical.shape[1]
     labels = jnp.where(is_feasible, observations.labels[:, 0], -jnp.inf)
-    if length is None:
-        length = box_length(labels, observations.is_completed, num_features)
     centre = features.continuous[jnp.argmax(jnp.where(is_feasible, expected, -jnp.inf))]
     log_sides = 0.5 * jnp.log(scales)
     half = 0.5 * length * jnp.exp(log_sides - jnp.mean(log_sides))  # (37)
@@ -88,39 +65,6 @@ def box(
         length=length,
         is_active=is_active,
     )
-
-
-def box_length(labels: Float[Array, " N"], is_completed: Bool[Array, " N"], num_features: int) -> Scalar:
-    """Length after trials in this order; an infeasible one, -inf, fails like one that is not better than the best.
-
-    Until something was feasible, and as long as all labels are equal, there is nothing to fail at.
-    """
-    most_failures = max(float(FEWEST_FAILURES), num_features / FEATURES_PER_FAILURE)
-
-    def learn(state: _State, trial: tuple[Array, Array]) -> tuple[_State, None]:
-        label, is_real = trial
-        has_best = jnp.isfinite(state.best)
-        is_better = label > state.best
-        num_successes = jnp.where(is_better & has_best, state.num_successes + 1, 0)
-        worst = jnp.where(jnp.isfinite(label), jnp.minimum(state.worst, label), state.worst)
-        is_level = worst == jnp.maximum(state.best, label)
-        num_failures = jnp.where(is_better | is_level | ~has_best, 0, state.num_failures + 1)
-        grows, shrinks = num_successes >= NUM_SUCCESSES, num_failures >= most_failures
-        length = jnp.where(grows, jnp.minimum(2.0 * state.length, GREATEST), state.length)
-        length = jnp.where(shrinks, 0.5 * length, length)
-        after = _State(
-            best=jnp.maximum(state.best, label),
-            worst=worst,
-            length=jnp.where(length < LEAST, START, length),  # (38)
-            num_successes=jnp.where(grows, 0, num_successes),
-            num_failures=jnp.where(shrinks, 0, num_failures),
-        )
-        return jax.tree.map(lambda new, old: jnp.where(is_real, new, old), after, state), None
-
-    none = jnp.zeros((), jnp.int32)
-    nothing, length = jnp.full((), -jnp.inf, labels.dtype), jnp.full((), START, labels.dtype)
-    start = _State(nothing, -nothing, length, none, none)
-    return lax.scan(learn, start, (labels, is_completed))[0].length
 
 
 def _neighbours(centre: Float[Array, " Dc"], domain: Domain) -> tuple[Array, Array]:

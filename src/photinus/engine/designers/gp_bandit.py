@@ -142,8 +142,6 @@ def prepare(study: Snapshot, size: int) -> None:
     else:
         program = fit_program(settings, is_quick=size <= study.preset.quick_size)
         program.prepare(study.key(FIT), _empty(study, size), np.int32(0))
-    if is_beyond(study.preset.posterior_limit, size):
-        long_study.prepare_posterior(study, soon)
     prepare_pick(study, size)
 
 
@@ -158,7 +156,8 @@ def pick_arguments(study: Snapshot, model: Model | None, explores: bool, size: i
         limit = study.preset.posterior_limit
         num_rows = size if limit is None else min(size, limit)
         observations, y = _empty(study, num_rows), np.zeros((num_rows, len(study.problem.metrics)))
-        hyper, past = study.unfitted, long_study.unknown_past(limit, size)
+        hyper = study.unfitted
+        past = study.past() if study.preset.settings.needs_past or is_beyond(limit, size) else None
     else:
         observations, y, past = long_study.active(study, model, size)
         hyper = model.fit.hyper

@@ -44,20 +44,14 @@ def sample(study: Snapshot, key: np.ndarray, y: Any) -> tuple[Any, ...]:
 
 
 def active(study: Snapshot, model: Model, size: int) -> tuple[Observations, Any, Past | None]:
-    """Observations and labels to condition on; if they are not all, also what only all of them tell."""
+    """Observations and labels to condition on; if they are not all or the search asks for it, what all tell."""
     limit = study.preset.posterior_limit
     if limit is None or size <= limit:
-        return study.observations(size), model.y, None
+        return study.observations(size), model.y, study.past() if study.preset.settings.needs_past else None
     y = np.asarray(model.y)[: study.num_completed]
     rows = rows_for_posterior(y, study.features, hyperparameters.average(model.fit.hyper), limit)
-    past = recall_program(study.encoder.num_features)(history(study, study.num_completed))
     labels = pad_rows(y[rows[rows < len(y)]], limit)
-    return study.observations(limit, rows), labels, jax.device_get(past)
-
-
-def unknown_past(limit: int | None, size: int) -> Past | None:
-    """Something of the shape of what `active` returns last."""
-    return Past(np.int64(0), np.float64(0)) if is_beyond(limit, size) else None  # pyright: ignore
+    return study.observations(limit, rows), labels, study.past()
 
 
 def history(study: Snapshot, num_rows: int) -> Observations:
@@ -75,21 +69,10 @@ def prepare_fit(study: Snapshot, key: np.ndarray, num_rows: int) -> None:
     warp_program(settings.labels).prepare(history(study, num_rows))
 
 
-def prepare_posterior(study: Snapshot, num_rows: int) -> None:
-    """Compile what so many rows tell."""
-    recall_program(study.encoder.num_features).prepare(history(study, num_rows))
-
-
 @functools.cache
 def warp_program(labels: Labels) -> Program:
     """Labels of one study."""
     return Program("warp", functools.partial(bandit.warp_metrics, labels=labels), labels)
-
-
-@functools.cache
-def recall_program(num_features: int) -> Program:
-    """What all trials of one study tell."""
-    return Program("recall", functools.partial(bandit.recall, num_features=num_features), num_features)
 
 
 @functools.cache

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from photinus.engine.arrays import Observations
+from photinus.engine.bandit import Past
+from photinus.engine.designers.box_length import box_length
 from photinus.engine.designers.constants import Preset
 from photinus.engine.designers.quasi_random import halton
 from photinus.engine.designers.uniform import generator, next_number
@@ -36,6 +38,7 @@ class Snapshot:
         self.signs = np.array(signs)
         self.labels = encode_labels((t.values for t in self.completed), problem.metric_names, signs)
         self.is_feasible = np.array([t.state is TrialState.COMPLETED for t in self.completed], dtype=bool)
+        self._num_known = _num_known(self.completed)
         self._is_first_suggestion = all(t.algorithm is None for t in trials) and not self._has_centre()
         latest_result = max((_completion(t) for t in self.completed), default=-1)
         latest_pending = max((_handed_out(t) for t in visited if not t.state.is_finished), default=-1)
@@ -124,9 +127,17 @@ class Snapshot:
                 f"{self.num_rows - self.num_completed} visited trials need as many outcomes, got {len(values)}"
             )
         labels = encode_labels(values, self.problem.metric_names, self.signs.tolist())
+        self._num_known = np.concatenate([self._num_known, np.full(len(values), self.num_completed)])
         self.labels = np.concatenate([self.labels, labels])
         self.is_feasible = np.concatenate([self.is_feasible, [value is not None for value in values]])
         self._has_new_data = True
+
+    def past(self) -> Past:
+        """What only all trials tell."""
+        labels = np.where(self.is_feasible, self.labels[:, 0], -np.inf)
+        categories = self.features.categorical[: len(labels)]
+        length = box_length(labels, self._num_known, categories, self.encoder.num_features)
+        return Past(np.int64(self.num_completed), np.float64(length))  # pyright: ignore
 
     def key(self, purpose: int) -> np.ndarray:
         """Random key that belongs to the next number and a purpose."""
@@ -153,6 +164,13 @@ class Snapshot:
 
 def _completion(trial: Trial) -> int:
     return -1 if trial.completed_event is None else trial.completed_event
+
+
+def _num_known(completed: Sequence[Trial]) -> np.ndarray:
+    """How many of the results, in their order, were there when each trial was handed out."""
+    results = [_completion(t) for t in completed]
+    known = np.searchsorted(results, [_handed_out(t) for t in completed], side="left")
+    return np.minimum(known, np.arange(len(results)))  # trials without events came one after another
 
 
 def _handed_out(trial: Trial) -> int:

@@ -2,12 +2,14 @@
 
     ½(ν + D)·ln(1 + Σ z²/ν),  z_d = (ln λ_d - m)/τ
 
-where m is the mean of the logarithms of the feature's kind, numeric or categorical, and D counts both kinds. That
-is a Student law of ν degrees of freedom on all z together, or: normal with a spread that is itself unknown, τ being
-a guess at it. Near a common scale the pull is that of a normal law, which keeps a fit to few trials in many
-dimensions from explaining noise by switching features on and off. Far from it the pull fades, so that a few
-features may stand out once there is evidence. The means, the signal and the noise variance have the paper's wide
-priors; the signal's is centred at 1, the variance of standardised labels.
+over the D numeric features, where m is the mean of the logarithms. That is a Student law of ν degrees of freedom on
+all z together, or: normal with a spread that is itself unknown, τ being a guess at it. Near a common scale the pull is
+that of a normal law, which keeps a fit to few trials in many dimensions from explaining noise by switching features
+on and off. Far from it the pull fades, so that a few features may stand out once there is evidence.
+
+The mean, the length scales of categorical features, the signal and the noise variance have the paper's wide priors;
+the signal's is centred at 1, the variance of standardised labels. Categories are on their own because a search among
+them tries one value after another of whatever seems to matter: a feature that does not has to be switched off.
 """
 
 import math
@@ -51,19 +53,18 @@ class JointPrior:
 
     def penalty(self, theta: Float[Array, " H"]) -> Scalar:
         """Negative log prior density of θ, constants left out."""
-        around, off = self._split(theta)
+        around, mean, others = self._split(theta)
         nu = FREEDOM
-        student = 0.5 * (nu + self.num_features) * jnp.log1p(jnp.sum(around**2) / (nu * SPREAD**2))
-        return student + PENALTY * jnp.sum(jnp.stack(off) ** 2)  # (35)
+        student = 0.5 * (nu + self.num_continuous) * jnp.log1p(jnp.sum(around**2) / (nu * SPREAD**2))
+        return student + PENALTY * (mean**2 + jnp.sum(others**2))  # (35)
 
     def slope(self, theta: Float[Array, " H"]) -> Float[Array, " H"]:
-        """Gradient of the penalty; that each mean depends on its members cancels out in z."""
-        around, (signal, *means, noise) = self._split(theta)
-        pull = (FREEDOM + self.num_features) / (FREEDOM * SPREAD**2 + jnp.sum(around**2))
-        kinds = [count for count in (self.num_continuous, self.num_categorical) if count]
-        shared = [jnp.full(n, 2.0 * PENALTY / n) * mean for n, mean in zip(kinds, means, strict=True)]
-        ends = (2.0 * PENALTY * signal)[None], (2.0 * PENALTY * noise)[None]
-        return jnp.concatenate([ends[0], pull * around + jnp.concatenate([theta[:0], *shared]), ends[1]])
+        """Gradient of the penalty; that the mean depends on its members cancels out in z."""
+        around, mean, others = self._split(theta)
+        pull = (FREEDOM + self.num_continuous) / (FREEDOM * SPREAD**2 + jnp.sum(around**2))
+        numeric = pull * around + 2.0 * PENALTY * mean / max(self.num_continuous, 1)
+        wide = 2.0 * PENALTY * others
+        return jnp.concatenate([wide[:1], numeric, wide[1:]])
 
     def starts(self, key: Key) -> Float[Array, "S H"]:
         """One log-uniform, and two with a common length scale: the centre, and as long as distances in D are."""
@@ -77,13 +78,9 @@ class JointPrior:
         scales = [length_scale_squared] * self.num_features
         return jnp.array([math.log(v) for v in (SIGNAL_CENTRE, *scales, noise)])
 
-    def _split(self, theta: Array) -> tuple[Float[Array, " D"], list[Array]]:
-        """Length scales relative to the mean of their kind; then signal, means and noise off their centres."""
-        kinds = [theta[1 : 1 + self.num_continuous], theta[1 + self.num_continuous : -1]]
-        kinds = [scales for scales in kinds if scales.shape[0]]
-        means = [jnp.mean(scales) for scales in kinds]
-        relative = [scales - mean for scales, mean in zip(kinds, means, strict=True)]
-        around = jnp.concatenate([theta[:0], *relative])  # there may be no features
-        off = [mean - math.log(LENGTH_SCALE_SQUARED.centre) for mean in means]
-        signal, noise = theta[0] - math.log(SIGNAL_CENTRE), theta[-1] - math.log(NOISE_VARIANCE.centre)
-        return around, [signal, *off, noise]
+    def _split(self, theta: Array) -> tuple[Float[Array, " Dc"], Scalar, Float[Array, " O"]]:
+        """Numeric length scales relative to their mean; then, off their centres, the mean and all others in order."""
+        off = theta - self.centres
+        signal, numeric, others = jnp.split(off, [1, 1 + self.num_continuous])
+        mean = jnp.sum(numeric) / max(self.num_continuous, 1)  # there may be none
+        return numeric - mean, mean, jnp.concatenate([signal, others])
