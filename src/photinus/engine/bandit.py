@@ -289,10 +289,13 @@ def _climb(
     one = jnp.ones(())
     unscaled = Hyperparameters(one, jnp.ones(num_continuous), jnp.ones(features.categorical.shape[1]), one)
 
-    def score(x: Features) -> Float[Array, " T"]:
+    def free_score(x: Features) -> Float[Array, " T"]:
+        # What is below it is about finite spaces only, where there is no gradient to follow.
         scores = acquisition.score(x)
-        if acquisition.has_balls:
-            scores = constrain(acquisition.region, x.continuous, scores)
+        return constrain(acquisition.region, x.continuous, scores) if acquisition.has_balls else scores
+
+    def score(x: Features) -> Float[Array, " T"]:
+        scores = free_score(x)
         if inside is not None:
             beyond = jnp.maximum(inside.low - x.continuous, x.continuous - inside.high)
             is_outside = is_small & jnp.any(beyond > SAME, axis=1)
@@ -301,7 +304,7 @@ def _climb(
         return jnp.where(is_finite & (jnp.min(distance, axis=1) < SAME), scores - REPEATED, scores)
 
     seeds, is_seed = _most_promising(acquisition.at_trials, observations, settings.num_seeds)
-    return ascent.maximise(key, score, domain, max_categories, region, seeds, is_seed, settings)
+    return ascent.maximise(key, score, domain, max_categories, region, seeds, is_seed, settings, free_score)
 
 
 def _fly_inside(

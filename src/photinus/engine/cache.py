@@ -7,6 +7,7 @@ settings. The folder is the user's alone (mode 0700, owner checked), because loa
 
 import contextlib
 import functools
+import gc
 import hashlib
 import logging
 import os
@@ -32,13 +33,17 @@ CPU_OPTIONS: Any = {
     "xla_cpu_prefer_vector_width": 512
 }  # ours: faster where there is AVX-512, no matter elsewhere
 # Ours: a fifth of the compiler's time for a few times the program's, which is a good exchange while that is small.
-QUICK_OPTIONS: Any = CPU_OPTIONS | {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 0}
+# Code is generated in few parts: more of them would find no idle cores, since programs are compiled side by side.
+QUICK_OPTIONS: Any = CPU_OPTIONS | {
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_backend_optimization_level": 0,
+    "xla_cpu_parallel_codegen_split_count": 2,
+}
 SUFFIX = ".program"
 _DIGEST_SIZE = 32
 
 log = logging.getLogger("photinus")
-# Tracing is Python: two threads at it take longer than one after the other. The compiler itself runs beside them.
-_tracing = threading.Lock()
+_tracing_lock = threading.Lock()
 
 
 class Program:
@@ -100,13 +105,29 @@ class Program:
 
     def _compile(self, args: Any, key: str, device: str) -> Callable[..., Any]:
         shapes = jax.tree.map(lambda v: jax.ShapeDtypeStruct(np.shape(v), np.asarray(v).dtype), args)
-        with _tracing:
+        with _tracing():
             lowered = jax.jit(self._function).lower(*shapes)
         options = CPU_OPTIONS if device == "cpu" else None
         compiled = _compile_quickly(lowered) if self._is_quick and device == "cpu" else None
         compiled = compiled or lowered.compile(compiler_options=options)
         save(key, compiled)
         return compiled
+
+
+@contextlib.contextmanager
+def _tracing() -> Iterator[None]:
+    """Tracing is Python: two threads at it take longer than one after the other. The compiler itself runs beside them.
+
+    Nearly all that it allocates stays, so searching it and everything else for garbage takes time and finds nothing.
+    """
+    with _tracing_lock:
+        is_collecting = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if is_collecting:
+                gc.enable()
 
 
 def _compile_quickly(lowered: Any) -> Any:

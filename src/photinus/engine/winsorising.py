@@ -68,15 +68,17 @@ def lower_fence(y: Float[Array, " N"], is_feasible: Bool[Array, " N"]) -> Scalar
     """
     num_feasible = jnp.sum(is_feasible)
     ascending = jnp.sort(jnp.where(is_feasible, y, jnp.inf))
-    q1, q3 = (_quantile(ascending, p, num_feasible) for p in (0.25, 0.75))
+    q1, q3 = _quantiles(ascending, jnp.array([0.25, 0.75], y.dtype), num_feasible)
     is_fenced = (num_feasible >= FEWEST_FENCED) & (q3 > q1)
     return jnp.where(is_fenced, q1 - FENCE * (q3 - q1), -jnp.inf)
 
 
-def _quantile(ascending: Array, probability: float, count: Int[Array, ""]) -> Scalar:
-    """Quantile of the first `count` values, on straight lines between them."""
+def _quantiles(
+    ascending: Array, probabilities: Float[Array, " Q"], count: Int[Array, ""]
+) -> Float[Array, " Q"]:
+    """Quantiles of the first `count` values, on straight lines between them."""
     last = jnp.maximum(count - 1, 0)
-    place = probability * last
+    place = probabilities * last
     left = jnp.floor(place).astype(jnp.int32)
     below, above = ascending[left], ascending[jnp.minimum(left + 1, last)]
     # Not below + share·(above - below), which is not a number where there are no labels.

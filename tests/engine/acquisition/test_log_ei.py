@@ -21,7 +21,7 @@ expected_improvement = jax.jit(log_ei.log_expected_improvement)
 
 # Across the switch of formulas, deep into the tail, and where improvement is certain.
 Z = np.concatenate(
-    [-np.geomspace(1e-3, 9.9e5, 60), np.linspace(-5, 8, 53), [0.0, -4.0, np.nextafter(-4.0, 0), 1e4]]
+    [-np.geomspace(1e-3, 9.9e5, 60), np.linspace(-5, 8, 53), [0.0, -3.0, np.nextafter(-3.0, 0), 1e4]]
 )
 
 

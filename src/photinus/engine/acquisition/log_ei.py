@@ -4,18 +4,19 @@ With z = (μ - best)/σ the improvement max(f - best, 0) is expected to be σ·h
 little to hope for h is too small for a float, but its logarithm is not, and says which way is up.
 """
 
+import functools
 import math
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
-from jax.scipy.stats import norm
 
 from photinus.engine.arrays import Array, Float, Scalar
 from photinus.engine.gp.posterior import MIN_VARIANCE, Prediction
 
-TAIL = -4.0  # ours: below, φ and z·Φ cancel too well
-NUM_TERMS = 20  # ours: of the fraction that serves below; its error is largest at once, 10⁻¹² there
+TAIL = -3.0  # ours: below, φ and z·Φ cancel too well
+NUM_NODES = 40  # ours: of the quadrature that serves below; its error is largest at once, 10⁻¹² there
 # Ours: nothing depends on how hopeless a point is, but its score must stay above that of points outside of the
 # trust region, which is -10¹².
 LEAST = -1e6
@@ -47,11 +48,22 @@ def _log_and_slope(z: Array) -> tuple[Array, Array]:
     # Both branches are evaluated everywhere: each gets what it can take where it is not the one that counts.
     is_near = z > TAIL
     near, x = jnp.where(is_near, z, TAIL), -jnp.where(is_near, TAIL, jnp.maximum(z, LEAST))
-    cumulative = norm.cdf(near)
-    h = norm.pdf(near) + near * cumulative
-    # With R(x) = Q(x)/φ(x) = 1/(x + C), Mills' ratio, h(-x) = φ(x)·C·R(x), where C is the continued fraction
-    # 1/(x + 2/(x + 3/(x + ...))): everything positive, nothing cancels. The slope is 1/C.
-    C = lax.fori_loop(0, NUM_TERMS, lambda i, c: (NUM_TERMS - i) / (x + c), jnp.zeros_like(x))
-    tail = jnp.log(C / (x + C)) - 0.5 * x * x - 0.5 * math.log(2.0 * math.pi)
-    tail_slope = jnp.where(z > LEAST, 1.0 / C, 0.0)
+    # `norm.cdf` is exact far below as well, which is not needed here, and takes the compiler ten times as long.
+    cumulative = 0.5 * (1.0 + lax.erf(math.sqrt(0.5) * near))
+    h = jnp.exp(-0.5 * near * near) / math.sqrt(2.0 * math.pi) + near * cumulative
+    # Mills' ratio R(x) = Q(x)/φ(x) is the mean of x/(x² + T²) over a normal T, and h(-x)/φ(x) = 1 - x·R(x) that of
+    # T²/(x² + T²): everything positive, nothing cancels. Means are by Gauss and Hermite.
+    squares, weights = _nodes()
+    inverse = 1.0 / (jnp.square(x)[..., None] + squares)
+    ratio, rest = x * (inverse @ weights), inverse @ (weights * squares)
+    tail = jnp.log(rest) - 0.5 * x * x - 0.5 * math.log(2.0 * math.pi)
+    tail_slope = jnp.where(z > LEAST, ratio / rest, 0.0)
     return jnp.where(is_near, jnp.log(h), tail), jnp.where(is_near, cumulative / h, tail_slope)
+
+
+@functools.cache
+def _nodes() -> tuple[np.ndarray, np.ndarray]:
+    """Squares of the nodes for means over a normal law, and their weights; each stands for two of them."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NUM_NODES)
+    is_positive = nodes > 0
+    return nodes[is_positive] ** 2, 2.0 * weights[is_positive] / np.sum(weights)
