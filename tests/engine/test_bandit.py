@@ -143,6 +143,18 @@ def test_what_was_picked_is_not_picked_again():
     assert apart > 0.05 or not np.array_equal(first.features.categorical, second.features.categorical)
 
 
+def test_a_box_has_to_be_given_its_length():
+    observed, y, hyper = study(0)
+    boxed = SETTINGS._replace(region="box")
+    assert boxed.needs_past
+    assert not SETTINGS.needs_past
+    with pytest.raises(ValueError, match="must be given its length"):
+        bandit.pick(
+            jax.random.key(0), observed, y, cube(2, 1), hyper, np.bool_(False),
+            max_categories=NUM_CATEGORIES, settings=boxed,
+        )  # fmt: skip
+
+
 def test_several_metrics_are_scalarised_without_a_trust_region():
     observed, y, hyper = study(8, num_metrics=2)
     found = pick(observed, y, hyper, explores=False)
