@@ -149,10 +149,9 @@ def test_a_box_has_to_be_given_its_length():
     assert boxed.needs_past
     assert not SETTINGS.needs_past
     with pytest.raises(ValueError, match="must be given its length"):
-        bandit.pick(
-            jax.random.key(0), observed, y, cube(2, 1), hyper, np.bool_(False),
-            max_categories=NUM_CATEGORIES, settings=boxed,
-        )  # fmt: skip
+        jax.jit(functools.partial(bandit.pick, max_categories=NUM_CATEGORIES, settings=boxed))(
+            jax.random.key(0), observed, y, cube(2, 1), hyper, np.bool_(False)
+        )
 
 
 def test_several_metrics_are_scalarised_without_a_trust_region():

@@ -40,7 +40,7 @@ def box_length(labels: np.ndarray, num_known: np.ndarray, categories: np.ndarray
         if num_failures >= most_failures:
             length, num_failures = 0.5 * length, 0
         if length < LEAST:
-            length = START
+            length = START  # (38)
     return length
 
 
