@@ -277,8 +277,6 @@ PROBLEMS = {
 }
 SINGLE = {"ax-ucb", "bayesopt", "cma", "hyperopt", "skopt"}
 REFUSALS = {(name, "two objectives") for name in SINGLE} | {("cma", "mixed"), ("cma", "categorical")}
-# Few whole numbers in a box: its search finds the best of them with any seed, and pure exploration is rare.
-EXACT = {("photinus-default", "whole")}
 
 
 def check_contract(name: str, folder: Path) -> None:
@@ -296,8 +294,8 @@ def check_contract(name: str, folder: Path) -> None:
                 continue
             points = run(search, *arguments, seed=5)
             assert rival.takes_first == (points[0] == first_of(problem))
-            if (name, problem_name) not in EXACT:
-                assert run(search, *arguments, seed=6) != points, problem_name
+            # Two seeds may agree where there is little to choose from and the search among it is exact.
+            assert any(run(search, *arguments, seed=seed) != points for seed in (6, 7, 8, 9)), problem_name
             assert run(search, *arguments, seed=5) == points, problem_name
 
 

@@ -131,7 +131,7 @@ def compare(task: str, num_trials: int, num_random: int, seed: int = 0) -> list[
         if fit_limit not in models:
             models[fit_limit] = gp_bandit.fit(study, size)
         model = models[fit_limit]
-        observations, y, _ = long_study.active(study, model, size)
+        observations, y = long_study.active(study, model, size)
         row: dict[str, Any] = {"task": task, "model": name, "num_trials": num_trials}
         for where, points in asked.items():
             at = gp_bandit.predict_program()(observations, y, model.fit.hyper, study.encoder.encode(points))

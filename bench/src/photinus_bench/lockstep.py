@@ -98,6 +98,7 @@ def _pick_side_by_side(
     fit = programs.fit_program(settings.model)
     model = fit(*many.stack(list(zip(keys, observations, strict=True))), device=device)
     program = programs.pick_program(first.max_categories, settings)
+    past = many.stack([(s.past(),) for s in snapshots]) if settings.needs_past else ()
     batches: list[list[dict[str, Any]]] = [[] for _ in snapshots]
     for _ in range(num_picks):
         keys = [s.key(gp_bandit.PICK) for s in snapshots]
@@ -105,7 +106,6 @@ def _pick_side_by_side(
         domains = [ablation.domain(s.encoder.domain) if ablation else s.encoder.domain for s in snapshots]
         key, seen, domain = many.stack(list(zip(keys, observations, domains, strict=True)))
         explores = np.array([s.explores() for s in snapshots])
-        past = many.stack([(s.past(),) for s in snapshots]) if settings.needs_past else ()
         found = program(key, seen, model.y, domain, model.fit.hyper, explores, *past, device=device)
         features = many.unstack(found.features, len(snapshots))
         for snapshot, batch, point in zip(snapshots, batches, features, strict=True):

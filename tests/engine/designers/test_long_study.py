@@ -111,15 +111,14 @@ def test_what_is_conditioned_on_are_rows_of_the_study():
     trials = [*history(50), *(pending(t) for t in history(53)[50:])]
     study, size = snapshot(trials), padded_size(54)
     model = gp_bandit.fit(study, size)
-    observations, y, past = long_study.active(study, model, size)
+    observations, y = long_study.active(study, model, size)
     rows = long_study.rows_for_posterior(model.y[:50], study.features, model.fit.hyper, 32)
     assert observations.is_real.sum() == 32
     assert observations.is_completed.sum() == 29
     np.testing.assert_array_equal(observations.features.continuous, study.features.continuous[rows])
     np.testing.assert_array_equal(y[:29], model.y[rows[:29]])
     np.testing.assert_array_equal(observations.labels[:29], study.labels[rows[:29]])
-    assert past is not None
-    assert past.num_completed == 50
+    assert study.past().num_completed == 50
     study.add(trials[0].params)  # as if picked
     newest = long_study.active(study, model, size)[0].features.continuous[31]
     np.testing.assert_array_equal(newest, study.features.continuous[-1])

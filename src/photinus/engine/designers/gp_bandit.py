@@ -120,7 +120,7 @@ def predict(
     study = Snapshot(problem, trials, seed, preset)
     size = padded_size(study.num_rows)
     model = remembered_fit(study, size)
-    observations, y, _ = long_study.active(study, model, size)
+    observations, y = long_study.active(study, model, size)
     features = study.encoder.encode([problem.space.validate(point) for point in points])
     rows: list[dict[str, dict[str, float | None]]] = []
     for start in range(0, len(points), QUERY_BATCH):
@@ -152,17 +152,17 @@ def prepare_pick(study: Snapshot, size: int) -> None:
 
 def pick_arguments(study: Snapshot, model: Model | None, explores: bool, size: int) -> tuple[Any, ...]:
     """Arguments of the pick program, in order; without a model, of the right shapes only."""
+    limit = study.preset.posterior_limit
     if model is None:
-        limit = study.preset.posterior_limit
         num_rows = size if limit is None else min(size, limit)
         observations, y = _empty(study, num_rows), np.zeros((num_rows, len(study.problem.metrics)))
         hyper = study.unfitted
-        past = study.past() if study.preset.settings.needs_past or is_beyond(limit, size) else None
     else:
-        observations, y, past = long_study.active(study, model, size)
+        observations, y = long_study.active(study, model, size)
         hyper = model.fit.hyper
     arguments = study.key(PICK), observations, y, study.encoder.domain, hyper, np.bool_(explores)
-    return arguments if past is None else (*arguments, past)
+    needs_past = study.preset.settings.needs_past or is_beyond(limit, size)
+    return (*arguments, study.past()) if needs_past else arguments
 
 
 def fit_program(settings: ModelSettings, is_quick: bool = False) -> Program:

@@ -12,7 +12,7 @@ import numpy as np
 
 from photinus.engine import bandit
 from photinus.engine.arrays import Array, Observations
-from photinus.engine.bandit import Labels, Model, ModelSettings, Past
+from photinus.engine.bandit import Labels, Model, ModelSettings
 from photinus.engine.cache import Program
 from photinus.engine.designers import hyperparameters
 from photinus.engine.designers.active_set import rows_for_fit, rows_for_posterior
@@ -43,15 +43,15 @@ def sample(study: Snapshot, key: np.ndarray, y: Any) -> tuple[Any, ...]:
     return key, seen.features, pad_rows(y[rows], limit), seen.is_completed
 
 
-def active(study: Snapshot, model: Model, size: int) -> tuple[Observations, Any, Past | None]:
-    """Observations and labels to condition on; if they are not all or the search asks for it, what all tell."""
+def active(study: Snapshot, model: Model, size: int) -> tuple[Observations, Any]:
+    """Observations and labels to condition on: all, or those that matter most."""
     limit = study.preset.posterior_limit
     if limit is None or size <= limit:
-        return study.observations(size), model.y, study.past() if study.preset.settings.needs_past else None
+        return study.observations(size), model.y
     y = np.asarray(model.y)[: study.num_completed]
     rows = rows_for_posterior(y, study.features, hyperparameters.average(model.fit.hyper), limit)
     labels = pad_rows(y[rows[rows < len(y)]], limit)
-    return study.observations(limit, rows), labels, study.past()
+    return study.observations(limit, rows), labels
 
 
 def history(study: Snapshot, num_rows: int) -> Observations:
