@@ -48,7 +48,7 @@ class Setting(NamedTuple):
 
 
 SETTINGS = {
-    **{f"{d}d": Setting("bbob", {"dimensions": [d]}) for d in (5, 10, 20, 40)},
+    **{f"{d}d": Setting("bbob", {"dimensions": [d]}) for d in (2, 3, 5, 10, 20, 40)},
     **{
         word: Setting("bbob", {"dimensions": [20], "variants": [word]})
         for word in (

@@ -51,7 +51,7 @@ def by_the_rules(labels, num_known, categories, num_features: int) -> float:
         if losses >= max(4, num_features / 3):
             side, losses = side / 2, 0
         if side < 2**-7:
-            side = 0.4
+            side = 1.6
     return side
 
 
@@ -76,7 +76,7 @@ def test_length_follows_the_rules(history, num_features):
     assert length(labels, num_features, known, categories) == expected
 
 
-def test_failures_halve_successes_double_and_a_tiny_box_starts_again():
+def test_failures_halve_successes_double_and_a_tiny_box_opens():
     assert length([]) == length([1.0]) == 0.4
     assert length([1.0, *[0.0] * 3]) == 0.4
     assert length([1.0, *[0.0] * 4]) == 0.2
@@ -90,7 +90,8 @@ def test_failures_halve_successes_double_and_a_tiny_box_starts_again():
     assert length([float(i) for i in range(10)]) == 1.6  # at most
     assert length([1.0, 2.0, 3.0, 0.0, 4.0]) == 0.4  # in a row
     assert length([1.0, *[0.0] * 20]) == 0.4 / 32
-    assert length([1.0, *[0.0] * 24]) == 0.4
+    assert length([1.0, *[0.0] * 24]) == 1.6
+    assert length([1.0, *[0.0] * 28]) == 0.8
 
 
 def test_a_batch_fails_as_a_whole_or_not_at_all():

@@ -4,7 +4,7 @@ A function of the labels and categories, in the order of completion, and of what
 that knew the same results are judged together, as one batch: they succeed if one of them is better than all that they
 knew. Judged one by one, most of a batch would fail because of its best point, which they could not know. A trial with
 other categories than the best fails for their sake and says nothing about a box of numbers: its failure does not count.
-A box that has become tiny starts again: its place is exhausted.
+Where the box has become tiny its place is exhausted: it opens to all there is, and closes in on what is best then.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 START = 0.4  # ours, as all below: of the unit interval
-LEAST = 2.0**-7  # shorter than this it starts again
+LEAST = 2.0**-7  # shorter than this it opens
 GREATEST = 1.6  # at this length it covers everything from wherever it stands, length scales aside
 NUM_SUCCESSES = 3  # batches in a row double the length
 FEWEST_FAILURES = 4  # trials in a row halve it, at least so many,
@@ -40,7 +40,7 @@ def box_length(labels: np.ndarray, num_known: np.ndarray, categories: np.ndarray
         if num_failures >= most_failures:
             length, num_failures = 0.5 * length, 0
         if length < LEAST:
-            length = START  # (38)
+            length = GREATEST  # (38)
     return length
 
 
