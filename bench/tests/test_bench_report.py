@@ -1,10 +1,11 @@
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from photinus_bench.record import Record, RunKey
-from photinus_bench.report import asking, writing
+from photinus_bench.report import asking, sections_parts, writing
 from photinus_bench.report.results import Cell, Results
 
 FUNCTIONS = ("f01", "f08", "f15", "f21")
@@ -100,6 +101,54 @@ def test_the_pages_are_whole_and_the_same_again(found, tmp_path):
     assert page.count("data:image/svg+xml") == len(links) and "images/benchmarks" not in page
     for path in (tmp_path / "one").rglob("*.*"):
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
+
+
+def table_row(text, first):
+    """Cells of the table's row that begins so."""
+    (row,) = [line for line in text.splitlines() if line.startswith(f"| {first} |")]
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def test_the_default_has_its_halves_apart_and_is_compared_with_everyone(found):
+    """Twice as quick as `paper` on functions of even number, by which it was chosen, and as quick on the others."""
+    for task in (f"bbob/{function}/20d" for function in FUNCTIONS):
+        halving = 5 if task == "bbob/f08/20d" else 10
+        for r in range(2):
+            run = record(task, "photinus-default", r, values(task, "photinus-default", r, halving))
+            found[run.key] = run
+    paper, rivals = (section.text for section in writing.all_sections(Results(found), Path("none"))[:2])
+    row = table_row(paper[-1], "20 continuous parameters")
+    assert row[1].startswith("+0.00 (+0.00 to +0.6") and row[2] == "not losing"
+    assert row[3].startswith("+0.6") and row[4] == "+0.00 (+0.00 to +0.00)" and row[5:] == ["4", "2"]
+    assert "5 continuous parameters" not in paper[-1] and "COMBO" not in paper[-1]
+    slower, quicker = (table_row(rivals[-1], name) for name in ("optuna-gp", "ax"))
+    assert slower[2].startswith("+0.6") and slower[2].endswith("better; 4 x 2")
+    assert quicker[2].startswith("-0.6") and quicker[2].endswith("undecided; 4 x 2")
+    assert slower[1] == "" and not any("photinus" in line.split("|")[1] for line in rivals[-1].splitlines())
+
+
+def test_latency_has_a_curve_for_each_algorithm_and_device():
+    def study(machine, *algorithms):
+        rows = [
+            {"algorithm": a, "num_trials": n, "seconds": [0.2, 0.1, 0.4]}
+            for a in algorithms
+            for n in (10, 20)
+        ]
+        return {"machine": machine, "rows": rows}
+
+    studies = {
+        "history-cpu": study({"processor": "a processor"}, "paper", "default"),
+        "history-gpu": study({"processor": "a processor", "gpu": "a card"}, "paper"),
+    }
+    section = sections_parts.latency(studies)
+    assert table_row(section.text[0], "default") == ["default", "cpu", "a processor", "10: 0.200, 20: 0.200"]
+    assert "| paper | gpu | a card | 10: 0.200, 20: 0.200 |" in section.text[0]
+    ((_, _, figure),) = section.figures
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "paper, cpu",
+        "default, cpu",
+        "paper, gpu",
+    ]
 
 
 def test_without_records_every_section_says_what_to_run(tmp_path):

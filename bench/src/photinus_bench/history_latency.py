@@ -18,6 +18,7 @@ import jax
 
 from photinus.engine import designers, many
 from photinus.engine.designers import uniform
+from photinus.engine.designers.constants import DEFAULT, PAPER
 from photinus.trial import Trial, TrialState
 from photinus_bench.machine import describe_machine
 from photinus_bench.tasks import Task, build
@@ -25,6 +26,7 @@ from photinus_bench.tasks import Task, build
 TASK = "rastrigin/8d"
 LENGTHS = (10, 25, 50, 100, 200, 400, 800)
 NUM_TIMINGS = 5
+PRESETS = {"paper": PAPER, "default": DEFAULT}
 
 
 def history(num_trials: int) -> tuple[Any, list[Trial]]:
@@ -47,16 +49,16 @@ def history(num_trials: int) -> tuple[Any, list[Trial]]:
     return experimenter.problem, trials
 
 
-def measure(num_trials: int, device: str, num_timings: int = NUM_TIMINGS) -> list[float]:
+def measure(algorithm: str, num_trials: int, device: str, num_timings: int = NUM_TIMINGS) -> list[float]:
     """Seconds of single suggestions."""
     problem, trials = history(num_trials)
     seconds = []
     for seed in range(num_timings + 1):
         began = time.perf_counter()
         if device == "cpu":
-            designers.suggest(problem, trials, 1, seed, algorithm="paper")
+            designers.suggest(problem, trials, 1, seed, algorithm=algorithm)
         else:
-            many.suggest_many([(problem, trials, seed)], device=device)
+            many.suggest_many([(problem, trials, seed)], preset=PRESETS[algorithm], device=device)
         seconds.append(time.perf_counter() - began)
     return seconds[1:]
 
@@ -64,16 +66,17 @@ def measure(num_trials: int, device: str, num_timings: int = NUM_TIMINGS) -> lis
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--algorithms", nargs="+", choices=[*PRESETS], default=[*PRESETS])
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     rows = []
-    for num_trials in arguments.lengths:
-        seconds = measure(num_trials, arguments.device)
-        rows.append({"num_trials": num_trials, "seconds": seconds})
-        print(
-            f"{num_trials:5} trials: {statistics.median(seconds):.4f} s on the {arguments.device}", flush=True
-        )
+    for algorithm in arguments.algorithms:
+        for num_trials in arguments.lengths:
+            seconds = measure(algorithm, num_trials, arguments.device)
+            rows.append({"algorithm": algorithm, "num_trials": num_trials, "seconds": seconds})
+            median = statistics.median(seconds)
+            print(f"{algorithm}, {num_trials:5} trials: {median:.4f} s on the {arguments.device}", flush=True)
     result = {
         "task": TASK,
         "device": arguments.device,

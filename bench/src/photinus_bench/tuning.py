@@ -48,7 +48,7 @@ class Setting(NamedTuple):
 
 
 SETTINGS = {
-    **{f"{d}d": Setting("bbob", {"dimensions": [d]}) for d in (2, 3, 5, 10, 20, 40)},
+    **{f"{d}d": Setting("bbob", {"dimensions": [d]}) for d in (2, 3, 5, 10, 20, 40, 80)},
     **{
         word: Setting("bbob", {"dimensions": [20], "variants": [word]})
         for word in (
@@ -74,6 +74,16 @@ def runs(setting: str, half: str, algorithms: Sequence[str], repeats: int, trial
     return [RunKey(k.task, k.algorithm, first + k.repeat, k.num_trials, k.batch_size) for k in keys]
 
 
+def tasks_of(setting: str, half: str) -> list[str]:
+    """The tasks of one setting, each once."""
+    return list(dict.fromkeys(key.task for key in runs(setting, half, ["random"], 1, suite.NUM_TRIALS)))
+
+
+def batch_size_of(setting: str) -> int:
+    """How many points at a time."""
+    return SETTINGS[setting].table.get("batch_sizes", [1])[0]
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Everything that the file does not have yet, setting after setting."""
     known = read_keys(arguments.out)
@@ -92,13 +102,11 @@ def show(arguments: argparse.Namespace) -> None:
     records = [Record.from_line(line) for path in arguments.files for line in path.read_text().splitlines()]
     results = Results({record.key: record for record in records})
     for half, first in FIRST_REPEAT.items():
-        for name, (_, table) in SETTINGS.items():
-            keys = runs(name, half, [arguments.baseline], 1, arguments.trials)
-            tasks = list(dict.fromkeys(key.task for key in keys))
+        for name in SETTINGS:
+            tasks, batch_size = tasks_of(name, half), batch_size_of(name)
             here = [
                 r for r in records if r.key.task in tasks and first <= r.key.repeat < first + MOST_REPEATS
             ]
-            batch_size = table.get("batch_sizes", [1])[0]
             for algorithm in sorted({r.key.algorithm for r in here} - {arguments.baseline}):
                 found = results.compare(
                     tasks, arguments.baseline, algorithm, batch_size=batch_size, num_trials=arguments.trials

@@ -52,14 +52,19 @@ def look(algorithms: Sequence[str]) -> dict[str, tuple[str, str]]:
     }
 
 
-def violins(comparisons: Mapping[str, Comparison], baseline: str) -> Figure:
-    """Scores by problem of each algorithm, best median first, with the interval of the median."""
+def violins(comparisons: Mapping[str, Comparison], baseline: str, *, of: str | None = None) -> Figure:
+    """Scores by problem of each algorithm, best median first, with the interval of the median.
+
+    Where the rows are settings `of` one algorithm they stay in their order, in its colour.
+    """
     with rc_context(STYLE):
-        order = sorted(comparisons, key=lambda name: -comparisons[name].interval.median)
+        order = list(comparisons)
+        if of is None:
+            order.sort(key=lambda name: -comparisons[name].interval.median)
         figure, grid = _panels(height=0.9 + 0.42 * len(order))
         axes = grid[0, 0]
         for row, name in enumerate(order):
-            comparison, (colour, _) = comparisons[name], look(order)[name]
+            comparison, (colour, _) = comparisons[name], look(order)[name] if of is None else look([of])[of]
             place = len(order) - row
             if len(comparison.scores) > 2 and np.ptp(comparison.scores) > 0:
                 body = axes.violinplot(

@@ -26,6 +26,7 @@ SEARCHES = (
     f"{BASELINE}/no-trust-region",
     f"{BASELINE}/l-bfgs",
     f"{BASELINE}/l-bfgs/no-trust-region",
+    "photinus-default",
 )
 STAGES = ("no-scaling", "no-half-rank", "no-log", "no-warping")
 WORST_SHOWN = 0.0  # penalties of the trust region are clipped, as in the paper
@@ -147,20 +148,20 @@ def latency(studies: dict[str, Any]) -> Section:
     if not found:
         return section
     panel = {}
-    lines = ["| device | machine | " + "trials: seconds |", "|---|---|---|"]
+    lines = ["| algorithm | device | machine | trials: seconds |", "|---|---|---|---|"]
     for device, study in found.items():
-        length = np.array([row["num_trials"] for row in study["rows"]])
-        seconds = np.array([row["seconds"] for row in study["rows"]])
-        panel[device] = (
-            length,
-            Band(np.median(seconds, axis=1), np.min(seconds, axis=1), np.max(seconds, axis=1)),
-        )
-        machine = study["machine"]
-        cells = ", ".join(f"{n}: {s:.3f}" for n, s in zip(length, np.median(seconds, axis=1), strict=True))
-        lines.append(f"| {device} | {machine.get('gpu') or machine['processor']} | {cells} |")
+        machine = study["machine"].get("gpu") or study["machine"]["processor"]
+        for algorithm in dict.fromkeys(row["algorithm"] for row in study["rows"]):
+            rows = [row for row in study["rows"] if row["algorithm"] == algorithm]
+            length = np.array([row["num_trials"] for row in rows])
+            seconds = np.array([row["seconds"] for row in rows])
+            middle = np.median(seconds, axis=1)
+            panel[f"{algorithm}, {device}"] = length, Band(middle, seconds.min(axis=1), seconds.max(axis=1))
+            cells = ", ".join(f"{n}: {s:.3f}" for n, s in zip(length, middle, strict=True))
+            lines.append(f"| {algorithm} | {device} | {machine} | {cells} |")
     section.add_figure(
         "latency",
-        "Seconds per suggestion of `paper` on 8-D Rastrigin, one study at a time; medians, fastest and slowest.",
+        "Seconds per suggestion on 8-D Rastrigin, one study at a time; medians, fastest and slowest.",
         drawing.curves({"": panel}, "completed trials", "seconds", is_log=True, is_log_x=True),
     )
     section.text.append("\n".join(lines))

@@ -17,6 +17,7 @@ from photinus_bench import records
 from photinus_bench.report import (
     drawing,
     sections_continuous,
+    sections_default,
     sections_objectives,
     sections_parts,
     sections_spaces,
@@ -35,9 +36,11 @@ margin-left: 0; padding-left: 1rem; color: #555 } code { background: #f2f2f2; pa
 
 
 def all_sections(results: Results, folder: Path) -> list[Section]:
-    """The whole report, in the paper's order, then what the paper does not show."""
+    """The whole report: the default, all else in the paper's order, then what the paper does not show."""
     studies = sections_parts.read_studies(folder)
     return [
+        sections_default.against_paper(results),
+        sections_default.against_rivals(results),
         sections_continuous.violins(results),
         sections_continuous.dimensions(results),
         sections_continuous.single_functions(results),

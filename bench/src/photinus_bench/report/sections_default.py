@@ -1,0 +1,98 @@
+"""The default: against `paper` in every setting, problems that it was chosen by apart; and against everyone else."""
+
+from collections.abc import Sequence
+
+from photinus_bench import suite
+from photinus_bench.analysis.comparison import Comparison
+from photinus_bench.report import drawing
+from photinus_bench.report.asking import BASELINE
+from photinus_bench.report.results import Results
+from photinus_bench.report.section import Section, interval_text, repeats_text
+from photinus_bench.tuning import HALVES, batch_size_of, tasks_of
+
+DEFAULT = "photinus-default"
+TITLES = {
+    **{f"{d}d": f"{d} continuous parameters" for d in (5, 10, 20, 40, 80)},
+    **{f"categorical{share}": f"{share} % categorical" for share in (25, 50, 75, 100)},
+    "integer": "integers",
+    "discrete": "lists of numbers",
+    "combo": "COMBO",
+    **{f"batch{size}": f"batches of {size}" for size in (5, 10, 20)},
+    "gaussian-noise": "Gaussian noise",
+    "uniform-noise": "uniform noise",
+    "cauchy-noise": "Cauchy noise",
+    "objectives2": "two objectives",
+    "objectives4": "four objectives",
+    "objectives6": "six objectives",
+}
+AGAINST_ALL = ("5d", "20d", "categorical50", "combo", "batch5", "objectives2")
+
+
+def against_paper(results: Results) -> Section:
+    """Setting by setting, on all problems and on either half."""
+    section = Section("The default", None, "make bench SUITE=bbob-20d`, and the suites below")
+    found: dict[str, tuple[Comparison, list[Comparison | None]]] = {}
+    for name in TITLES:
+        halves = [_compare(results, name, [half], BASELINE) for half in HALVES]
+        if whole := _compare(results, name, list(HALVES), BASELINE):
+            found[TITLES[name]] = whole, halves
+    if not found:
+        return section
+    section.add_figure(
+        "default",
+        "Log-efficiency of the default against `paper`: problems of each setting, and 95 % intervals of the median.",
+        drawing.violins({title: whole for title, (whole, _) in found.items()}, BASELINE, of=DEFAULT),
+    )
+    lines = [
+        "| setting | all problems | verdict | problems for choosing | the others | problems | repeats |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for title, (whole, halves) in found.items():
+        cells = ["" if half is None else interval_text(half.interval) for half in halves]
+        lines.append(
+            f"| {title} | {interval_text(whole.interval)} | {whole.verdict.value} | {' | '.join(cells)} "
+            f"| {len(whole.scores)} | {repeats_text(whole.num_repeats)} |"
+        )
+    section.text += [
+        "`photinus-default` against `photinus-paper`, paired by repeat. Choices were made by looking at one half of "
+        "the problems, at other instances of them than those that stand here; the other half is named apart. "
+        "[Decision 10](decisions/0010-the-default.md) has the looks.",
+        "\n".join(lines),
+    ]
+    return section
+
+
+def against_rivals(results: Results) -> Section:
+    """The default against everyone else; above 0 it needs fewer trials than they do."""
+    section = Section(
+        "The default against its rivals", None, "make bench SUITE=bbob-20d`, and the suites below"
+    )
+    lines = [
+        "| rival | " + " | ".join(TITLES[name] for name in AGAINST_ALL) + " |",
+        "|---|" + "---|" * len(AGAINST_ALL),
+    ]
+    for rival in suite.ORDER:
+        if rival in (DEFAULT, BASELINE):
+            continue
+        compared = [_compare(results, name, list(HALVES), rival) for name in AGAINST_ALL]
+        if any(compared):
+            lines.append(f"| {rival} | " + " | ".join(_cell(each) for each in compared) + " |")
+    if len(lines) > 2:
+        section.text += [
+            "Log-efficiency of `photinus-default` against each rival, on the problems and repeats that both have: "
+            "above 0 the default needs fewer trials. Behind the verdict are the numbers of problems and of repeats.",
+            "\n".join(lines),
+        ]
+    return section
+
+
+def _compare(results: Results, setting: str, halves: Sequence[str], baseline: str) -> Comparison | None:
+    tasks = sorted(task for half in halves for task in tasks_of(setting, half))  # as in the other sections
+    return results.compare(tasks, baseline, DEFAULT, batch_size=batch_size_of(setting))
+
+
+def _cell(comparison: Comparison | None) -> str:
+    if comparison is None:
+        return ""
+    count = f"{len(comparison.scores)} x {repeats_text(comparison.num_repeats)}"
+    return f"{interval_text(comparison.interval)}, {comparison.verdict.value}; {count}"
