@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from photinus_bench.analysis.bootstrap import Interval
 from photinus_bench.analysis.comparison import Comparison
 from photinus_bench.analysis.convergence import Band, band
 from photinus_bench.report import drawing
 from photinus_bench.report.results import Cell, Results
-from photinus_bench.report.section import Section, comparison_table
+from photinus_bench.report.section import Section, comparison_table, comparison_text
 from photinus_bench.tasks import NAMES
 
 BASELINE = "photinus-paper"
@@ -66,28 +65,25 @@ def add_violins(
 
 def median_lines(
     results: Results, tasks_by_setting: dict[float, tuple[list[str], int]]
-) -> dict[str, dict[float, Interval]]:
-    """Medians with intervals by algorithm and setting, from (tasks, batch size) by setting."""
-    rows: dict[str, dict[float, Interval]] = {}
+) -> dict[str, dict[float, Comparison]]:
+    """Comparisons with the baseline by algorithm and setting, from (tasks, batch size) by setting."""
+    rows: dict[str, dict[float, Comparison]] = {}
     for setting, (tasks, batch_size) in tasks_by_setting.items():
         rivals = rivals_of(results, tasks, batch_size)
         for name, comparison in compare_all(results, tasks, rivals, batch_size=batch_size).items():
-            rows.setdefault(name, {})[setting] = comparison.interval
+            rows.setdefault(name, {})[setting] = comparison
     return rows
 
 
-def lines_table(rows: dict[str, dict[float, Interval]], what: str) -> str:
-    """The same as a table."""
+def lines_table(rows: dict[str, dict[float, Comparison]], what: str) -> str:
+    """The same as a table; behind a figure are the numbers of problems and of repeats."""
     settings = sorted({setting for points in rows.values() for setting in points})
     lines = [
         "| algorithm | " + " | ".join(f"{what} {setting:g}" for setting in settings) + " |",
         "|---|" + "---|" * len(settings),
     ]
     for name, points in rows.items():
-        cells = [
-            f"{points[s].median:+.2f} ({points[s].low:+.2f} to {points[s].high:+.2f})" if s in points else ""
-            for s in settings
-        ]
+        cells = [comparison_text(points[s]) if s in points else "" for s in settings]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

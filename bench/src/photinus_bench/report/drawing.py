@@ -81,7 +81,7 @@ def violins(comparisons: Mapping[str, Comparison], baseline: str, *, of: str | N
 
 
 def medians(
-    rows: Mapping[str, Mapping[float, Interval]], xlabel: str, baseline: str, *, is_log: bool = False
+    rows: Mapping[str, Mapping[float, Comparison]], xlabel: str, baseline: str, *, is_log: bool = False
 ) -> Figure:
     """Median log-efficiency with its interval against a setting, a line for each algorithm."""
     with rc_context(STYLE):
@@ -93,7 +93,7 @@ def medians(
         for i, (name, points) in enumerate(rows.items()):
             colour, marker = looks[name]
             x = np.array(sorted(points), float)
-            values = [points[setting] for setting in sorted(points)]
+            values = [points[setting].interval for setting in sorted(points)]
             shift = (i - len(rows) / 2) * step  # or intervals would cover each other
             middle = np.array([v.median for v in values])
             error = np.abs(np.array([[v.low, v.high] for v in values]).T - middle)

@@ -55,6 +55,12 @@ def interval_text(interval: Interval) -> str:
     return f"{interval.median:+.2f} ({interval.low:+.2f} to {interval.high:+.2f})"
 
 
+def comparison_text(comparison: Comparison) -> str:
+    """A number, its interval and verdict, and on how many problems and repeats they rest."""
+    count = f"{len(comparison.scores)} x {repeats_text(comparison.num_repeats)}"
+    return f"{interval_text(comparison.interval)}, {comparison.verdict.value}; {count}"
+
+
 def repeats_text(counts: Sequence[int]) -> str:
     """How many repeats: one number, or the range where problems differ."""
     low, high = min(counts), max(counts)

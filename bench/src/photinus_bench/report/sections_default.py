@@ -7,7 +7,7 @@ from photinus_bench.analysis.comparison import Comparison
 from photinus_bench.report import drawing
 from photinus_bench.report.asking import BASELINE
 from photinus_bench.report.results import Results
-from photinus_bench.report.section import Section, interval_text, repeats_text
+from photinus_bench.report.section import Section, comparison_text, interval_text, repeats_text
 from photinus_bench.tuning import HALVES, batch_size_of, tasks_of
 
 DEFAULT = "photinus-default"
@@ -76,7 +76,11 @@ def against_rivals(results: Results) -> Section:
             continue
         compared = [_compare(results, name, list(HALVES), rival) for name in AGAINST_ALL]
         if any(compared):
-            lines.append(f"| {rival} | " + " | ".join(_cell(each) for each in compared) + " |")
+            lines.append(
+                f"| {rival} | "
+                + " | ".join(comparison_text(each) if each else "" for each in compared)
+                + " |"
+            )
     if len(lines) > 2:
         section.text += [
             "Log-efficiency of `photinus-default` against each rival, on the problems and repeats that both have: "
@@ -89,10 +93,3 @@ def against_rivals(results: Results) -> Section:
 def _compare(results: Results, setting: str, halves: Sequence[str], baseline: str) -> Comparison | None:
     tasks = sorted(task for half in halves for task in tasks_of(setting, half))  # as in the other sections
     return results.compare(tasks, baseline, DEFAULT, batch_size=batch_size_of(setting))
-
-
-def _cell(comparison: Comparison | None) -> str:
-    if comparison is None:
-        return ""
-    count = f"{len(comparison.scores)} x {repeats_text(comparison.num_repeats)}"
-    return f"{interval_text(comparison.interval)}, {comparison.verdict.value}; {count}"

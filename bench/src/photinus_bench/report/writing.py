@@ -84,8 +84,8 @@ def introduction(results: Results) -> str:
             "**Log-efficiency** says how many times fewer trials an algorithm needs than `photinus-paper`, as a "
             "natural logarithm: 0.7 means half as many, -0.7 twice as many. Intervals are 95 %, by a bootstrap over "
             "problems and then repeats. *better* and *worse* are said where an interval allows it; *not losing* "
-            "where its lower end is above -0.1; everything else is *undecided*. `photinus-default` is the default "
-            "algorithm; where it has no row of its own it was not run.",
+            "where its lower end is above -0.1; everything else is *undecided*. *24 x 5* stands for 24 problems with 5 "
+            "repeats each. `photinus-default` is the default algorithm; where it has no row of its own it was not run.",
             f"There are {len(found)} runs, from {span}, on: {'; '.join(machines) or 'nothing'}. Versions: {listed}.",
         ]
     )
