@@ -30,7 +30,9 @@ AGAINST_ALL = ("5d", "20d", "categorical50", "combo", "batch5", "objectives2")
 
 def against_paper(results: Results) -> Section:
     """Setting by setting, on all problems and on either half."""
-    section = Section("The default", None, "make bench SUITE=bbob-20d`, and the suites below")
+    section = Section(
+        "The default", None, "make bench SUITE=bbob-20d`, then the suites below, as `make bench SUITE=combo"
+    )
     found: dict[str, tuple[Comparison, list[Comparison | None]]] = {}
     for name in TITLES:
         halves = [_compare(results, name, [half], BASELINE) for half in HALVES]
@@ -65,7 +67,9 @@ def against_paper(results: Results) -> Section:
 def against_rivals(results: Results) -> Section:
     """The default against everyone else; above 0 it needs fewer trials than they do."""
     section = Section(
-        "The default against its rivals", None, "make bench SUITE=bbob-20d`, and the suites below"
+        "The default against its rivals",
+        None,
+        "make bench SUITE=bbob-20d`, then the suites below, as `make bench SUITE=combo",
     )
     lines = [
         "| rival | " + " | ".join(TITLES[name] for name in AGAINST_ALL) + " |",
