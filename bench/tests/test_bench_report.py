@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from photinus_bench.record import Record, RunKey
-from photinus_bench.report import asking, sections_parts, writing
+from photinus_bench.report import asking, sections_continuous, sections_parts, writing
 from photinus_bench.report.results import Cell, Results
 
 FUNCTIONS = ("f01", "f08", "f15", "f21")
@@ -125,6 +125,16 @@ def test_the_default_has_its_halves_apart_and_is_compared_with_everyone(found):
     assert slower[2].startswith("+0.6") and slower[2].endswith("better; 4 x 2")
     assert quicker[2].startswith("-0.6") and quicker[2].endswith("undecided; 4 x 2")
     assert slower[1] == "" and not any("photinus" in line.split("|")[1] for line in rivals[-1].splitlines())
+
+
+def test_that_google_vizier_is_apart_from_paper_is_said_where_it_is(found):
+    for name, halving in (("vizier", 10), ("vizier-gp-bandit", 5)):
+        for task in (f"bbob/{function}/20d" for function in FUNCTIONS):
+            run = record(task, name, 0, values(task, name, 0, halving))
+            found[run.key] = run
+        text = "\n".join(sections_continuous.google_vizier(Results(found)).text)
+        assert ("does not hold it" in text) == (name == "vizier-gp-bandit")
+    assert "That of vizier-gp-bandit does not hold it." in text
 
 
 def test_latency_has_a_curve_for_each_algorithm_and_device():

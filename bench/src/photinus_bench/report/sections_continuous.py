@@ -142,6 +142,14 @@ def google_vizier(results: Results) -> Section:
             "An interval that holds zero is what was hoped for.",
             comparison_table(comparisons),
         ]
+        apart = [name for name, c in comparisons.items() if not c.interval.low <= 0.0 <= c.interval.high]
+        if apart:
+            section.text.append(
+                f"That of {' and of '.join(apart)} does not hold it. `paper` goes by the paper's text where "
+                "google-vizier's code differs from it ([deliberate "
+                "differences](algorithm.md#deliberate-differences-from-google-vizier-0124)); which of these it is has "
+                "not been measured. The interval of a single repeat leaves out how repeats differ."
+            )
         shared = [t for t in tasks if "vizier" in results.algorithms([t])]
         panels = {task.split("/")[1]: gap_panel(results, task, VIZIER) for task in shared}
         section.add_figure(
