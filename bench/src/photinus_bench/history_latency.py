@@ -18,7 +18,7 @@ import jax
 
 from photinus.engine import designers, many
 from photinus.engine.designers import uniform
-from photinus.engine.designers.constants import DEFAULT, PAPER
+from photinus.engine.designers.constants import preset
 from photinus.trial import Trial, TrialState
 from photinus_bench.machine import describe_machine
 from photinus_bench.tasks import Task, build
@@ -26,7 +26,7 @@ from photinus_bench.tasks import Task, build
 TASK = "rastrigin/8d"
 LENGTHS = (10, 25, 50, 100, 200, 400, 800)
 NUM_TIMINGS = 5
-PRESETS = {"paper": PAPER, "default": DEFAULT}
+ALGORITHMS = ("paper", "default")
 
 
 def history(num_trials: int) -> tuple[Any, list[Trial]]:
@@ -58,7 +58,7 @@ def measure(algorithm: str, num_trials: int, device: str, num_timings: int = NUM
         if device == "cpu":
             designers.suggest(problem, trials, 1, seed, algorithm=algorithm)
         else:
-            many.suggest_many([(problem, trials, seed)], preset=PRESETS[algorithm], device=device)
+            many.suggest_many([(problem, trials, seed)], preset=preset(algorithm), device=device)
         seconds.append(time.perf_counter() - began)
     return seconds[1:]
 
@@ -66,7 +66,7 @@ def measure(algorithm: str, num_trials: int, device: str, num_timings: int = NUM
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
-    parser.add_argument("--algorithms", nargs="+", choices=[*PRESETS], default=[*PRESETS])
+    parser.add_argument("--algorithms", nargs="+", choices=ALGORITHMS, default=ALGORITHMS)
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()

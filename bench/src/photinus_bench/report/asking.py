@@ -12,6 +12,7 @@ from photinus_bench.report.section import Section, comparison_table, comparison_
 from photinus_bench.tasks import NAMES
 
 BASELINE = "photinus-paper"
+DEFAULT = "photinus-default"
 SINGLE_FUNCTIONS = ("f01", "f03", "f08", "f12", "f15", "f17", "f21", "f24")
 
 

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from photinus_bench import suite
 from photinus_bench.analysis.comparison import Comparison
 from photinus_bench.report import drawing
-from photinus_bench.report.asking import BASELINE
+from photinus_bench.report.asking import BASELINE, DEFAULT
 from photinus_bench.report.results import Results
 from photinus_bench.report.section import Section, comparison_text, interval_text, repeats_text
 from photinus_bench.tuning import HALVES, batch_size_of, tasks_of
 
-DEFAULT = "photinus-default"
 TITLES = {
     **{f"{d}d": f"{d} continuous parameters" for d in (5, 10, 20, 40, 80)},
     **{f"categorical{share}": f"{share} % categorical" for share in (25, 50, 75, 100)},
@@ -25,14 +24,13 @@ TITLES = {
     "objectives4": "four objectives",
     "objectives6": "six objectives",
 }
+COMMAND = "make bench SUITE=bbob-20d`, then the suites below, as `make bench SUITE=combo"
 AGAINST_ALL = ("5d", "20d", "categorical50", "combo", "batch5", "objectives2")
 
 
 def against_paper(results: Results) -> Section:
     """Setting by setting, on all problems and on either half."""
-    section = Section(
-        "The default", None, "make bench SUITE=bbob-20d`, then the suites below, as `make bench SUITE=combo"
-    )
+    section = Section("The default", None, COMMAND)
     found: dict[str, tuple[Comparison, list[Comparison | None]]] = {}
     for name in TITLES:
         halves = [_compare(results, name, [half], BASELINE) for half in HALVES]
@@ -66,11 +64,7 @@ def against_paper(results: Results) -> Section:
 
 def against_rivals(results: Results) -> Section:
     """The default against everyone else; above 0 it needs fewer trials than they do."""
-    section = Section(
-        "The default against its rivals",
-        None,
-        "make bench SUITE=bbob-20d`, then the suites below, as `make bench SUITE=combo",
-    )
+    section = Section("The default against its rivals", None, COMMAND)
     lines = [
         "| rival | " + " | ".join(TITLES[name] for name in AGAINST_ALL) + " |",
         "|---|" + "---|" * len(AGAINST_ALL),

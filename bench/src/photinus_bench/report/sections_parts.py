@@ -16,7 +16,7 @@ from photinus.space import Float, SearchSpace
 from photinus_bench.analysis.comparison import Comparison
 from photinus_bench.analysis.convergence import Band
 from photinus_bench.report import drawing
-from photinus_bench.report.asking import BASELINE, bbob, compare_all, counts_text, gap_panel
+from photinus_bench.report.asking import BASELINE, DEFAULT, bbob, compare_all, counts_text, gap_panel
 from photinus_bench.report.results import Results
 from photinus_bench.report.section import Section, comparison_table
 
@@ -26,7 +26,7 @@ SEARCHES = (
     f"{BASELINE}/no-trust-region",
     f"{BASELINE}/l-bfgs",
     f"{BASELINE}/l-bfgs/no-trust-region",
-    "photinus-default",
+    DEFAULT,
 )
 STAGES = ("no-scaling", "no-half-rank", "no-log", "no-warping")
 WORST_SHOWN = 0.0  # penalties of the trust region are clipped, as in the paper
