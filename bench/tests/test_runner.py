@@ -204,6 +204,17 @@ def test_a_run_is_begun_if_it_can_be_done_in_time_and_by_nobody_else(store: Reco
     assert set(store.load()) == {first}
 
 
+def test_what_there_is_no_time_for_is_told(store: Records, capsys):
+    first, second = (replace(KEY, algorithm="random", repeat=repeat) for repeat in (0, 1))
+    store.add(some_record(wall_s=50.0))
+    with Claims(store.spool) as claims:
+        Runner(store, [first, second], max_seconds=40.0).run_grid(claims, None, 1, limit_s=60.0)
+    assert capsys.readouterr().err.endswith(
+        "1 runs were not begun for want of time; give the same command again to go on\n"
+    )
+    assert set(store.load()) == {first}
+
+
 HOLD = """
 import sys
 from pathlib import Path

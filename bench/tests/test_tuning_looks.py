@@ -46,8 +46,18 @@ def test_no_repeat_is_the_reports_nor_that_of_the_other_half():
     assert not reported & chosen
     assert not reported & validated
     assert not chosen & validated
-    with pytest.raises(ValueError, match="`repeats <= 100` must hold, but got 101"):
+    with pytest.raises(ValueError, match="`skip \\+ repeats <= 100` must hold, but got 0 \\+ 101"):
         tuning.runs("5d", "tuning", ALGORITHMS, 101, 10)
+    with pytest.raises(ValueError, match="got 99 \\+ 2"):
+        tuning.runs("5d", "tuning", ALGORITHMS, 2, 10, skip=99)
+
+
+def test_repeats_of_earlier_looks_can_be_skipped():
+    earlier, later = (
+        {key.repeat for key in tuning.runs("5d", "tuning", ALGORITHMS, 12, 10, skip=skip)} for skip in (0, 12)
+    )
+    assert len(earlier) == len(later) == 12
+    assert max(earlier) + 1 == min(later)
 
 
 def command(monkeypatch, *words: str) -> None:

@@ -70,23 +70,24 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    rows = []
+    gpu = jax.devices("gpu")[0].device_kind if arguments.device == "gpu" else None
+    rows: list[dict[str, Any]] = []
+    result = {
+        "task": TASK,
+        "device": arguments.device,
+        "machine": describe_machine(gpu=gpu),
+        "jax": jax.__version__,
+        "rows": rows,
+    }
     for algorithm in arguments.algorithms:
         for num_trials in arguments.lengths:
             seconds = measure(algorithm, num_trials, arguments.device)
             rows.append({"algorithm": algorithm, "num_trials": num_trials, "seconds": seconds})
+            arguments.out.write_text(
+                json.dumps(result) + "\n"
+            )  # long histories take long: keep the short ones
             median = statistics.median(seconds)
             print(f"{algorithm}, {num_trials:5} trials: {median:.4f} s on the {arguments.device}", flush=True)
-    result = {
-        "task": TASK,
-        "device": arguments.device,
-        "machine": describe_machine(
-            gpu=jax.devices("gpu")[0].device_kind if arguments.device == "gpu" else None
-        ),
-        "jax": jax.__version__,
-        "rows": rows,
-    }
-    arguments.out.write_text(json.dumps(result) + "\n")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ class Runner:
         self._timings = Timings(known.values())
         self._deadline = None if max_seconds is None else time.monotonic() + max_seconds
         self._broken: set[str] = set()  # algorithms that could not even begin
+        self._too_late: set[RunKey] = set()
         self.num_failed = 0
         missing = [key for key in suite.in_order(keys) if key not in known]
         self.missing = without_equals(without_environment(missing))
@@ -49,11 +50,13 @@ class Runner:
             note(f"{len(records)} runs of {records[0].key.algorithm} side by side")
 
         checkpoint = self._store.spool / "checkpoint.jsonl"
-        fleet.run_all(ours, device, checkpoint, keep, self._deadline)
+        if not fleet.run_all(ours, device, checkpoint, keep, self._deadline):
+            note("out of time; give the same command again to go on")
 
     def run_grid(self, claims: Claims, address: str | None, num_workers: int | None, limit_s: float) -> None:
         """Everything that is left, each run by itself, over Ray."""
         if not any(map(self._has_time, self.missing)):
+            self._tell_num_too_late(len(self.missing))
             return
         left = dict.fromkeys(self.missing)
         with grid.connected(address, num_workers) as ray:
@@ -73,10 +76,20 @@ class Runner:
                 claims.release(outcome.key)
                 time_left = self._timings.time_left(list(left), num_slots)
                 note(f"    {len(self.missing) - len(left)} of {len(self.missing)}; {time_left}")
+        self._tell_num_too_late(len(self._too_late))
+
+    def _tell_num_too_late(self, count: int) -> None:
+        if count:
+            note(f"{count} runs were not begun for want of time; give the same command again to go on")
 
     def _take(self, claims: Claims, key: RunKey) -> bool:
         """Whether a run is still to be begun: in time, by an algorithm that works, and by nobody else."""
-        if key.algorithm in self._broken or not self._has_time(key) or not claims.take(key):
+        if key.algorithm in self._broken:
+            return False
+        if not self._has_time(key):
+            self._too_late.add(key)
+            return False
+        if not claims.take(key):
             return False
         # Another runner may have finished it since the records were read.
         if self._store.has_spooled(key):

@@ -63,14 +63,18 @@ SETTINGS = {
 }
 
 
-def runs(setting: str, half: str, algorithms: Sequence[str], repeats: int, trials: int) -> list[RunKey]:
-    """The runs of one setting."""
-    if repeats > MOST_REPEATS:
-        raise ValueError(f"`repeats <= {MOST_REPEATS}` must hold, but got {repeats}: others follow")
+def runs(
+    setting: str, half: str, algorithms: Sequence[str], repeats: int, trials: int, skip: int = 0
+) -> list[RunKey]:
+    """The runs of one setting, without the first repeats if some are to be skipped."""
+    if skip + repeats > MOST_REPEATS:
+        raise ValueError(
+            f"`skip + repeats <= {MOST_REPEATS}` must hold, but got {skip} + {repeats}: others follow"
+        )
     problems, table = SETTINGS[setting]
     table = {"problems": HALVES[half][problems], "repeats": repeats, "algorithms": list(algorithms)} | table
     keys = suite.expand({"trials": trials, "runs": [table]})
-    first = FIRST_REPEAT[half]
+    first = FIRST_REPEAT[half] + skip
     return [RunKey(k.task, k.algorithm, first + k.repeat, k.num_trials, k.batch_size) for k in keys]
 
 
@@ -90,7 +94,9 @@ def run(arguments: argparse.Namespace) -> None:
     keys = [
         key
         for setting in arguments.settings
-        for key in runs(setting, arguments.half, arguments.algorithms, arguments.repeats, arguments.trials)
+        for key in runs(
+            setting, arguments.half, arguments.algorithms, arguments.repeats, arguments.trials, arguments.skip
+        )
         if key not in known
     ]
     note(f"{len(keys)} to run")
@@ -130,6 +136,7 @@ def main() -> None:
     running.add_argument("--algorithms", nargs="+", required=True, metavar="NAME")
     running.add_argument("--half", choices=[*HALVES], default="tuning")
     running.add_argument("--repeats", type=int, default=8)
+    running.add_argument("--skip", type=int, default=0, help="leave out so many first repeats")
     running.add_argument("--trials", type=int, default=suite.NUM_TRIALS)
     running.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl")
     running.add_argument("--device", default="gpu")
