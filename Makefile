@@ -31,10 +31,10 @@ demo: $(READY)  ## tune a classifier and write a page to look at
 	$(BIN)/python -m photinus.demo
 
 test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest -n 2 -m "not long"
+	$(BIN)/python -m pytest -n 2 -m "not long" --durations=30
 
 test-long: $(READY)  ## run the tests that take minutes
-	$(BIN)/python -m pytest -m long
+	$(BIN)/python -m pytest -m long --durations=15
 
 lint: $(READY)  ## check style, types and import layers
 	$(BIN)/ruff check

@@ -14,6 +14,7 @@ from photinus.engine.designers import gp_bandit
 from photinus.engine.designers.constants import PAPER
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.features import Features
+from photinus.engine.gp.fit import loss_and_gradient
 from photinus_bench import lockstep
 from photinus_bench.ablations import STAGES, Ablation, warp
 from photinus_bench.lane import Lane
@@ -57,6 +58,7 @@ def test_every_stage_matters_and_keeps_order_range_and_mean(off):
 def test_words_are_parsed():
     assert Ablation.parse(()) is None
     assert Ablation.parse(("no-warping",)) == Ablation(stages_off=STAGES)
+    assert Ablation.parse(("raw-fit",)) == Ablation(fits_raw=True)
     assert Ablation.parse(("l-bfgs", "no-trust-region")) == Ablation(has_trust_region=False, climbs=True)
 
 
@@ -113,13 +115,33 @@ def test_climbing_reaches_the_top_of_the_acquisition():
     assert top - best < 0.1  # and random ones come close, so they do look at the same function
 
 
+def test_a_raw_fit_ends_at_a_loss_that_was_told_truly_and_not_below_that_of_logarithms():
+    """It has the engine's loss, but not the coordinates in which fifty steps lead to a minimum of it."""
+    run, rng = lane("bbob/f08/5d"), np.random.default_rng(2)
+    study = Snapshot(run.experimenter.problem, [], run.seed, PAPER)
+    for _ in range(20):
+        params = {name: float(rng.uniform(-5, 5)) for name in study.problem.space}
+        study.add(params)
+        study.learn([run.measure(params).told.values])
+    seen, model = study.observations(24), PAPER.settings.model
+    arguments = many.stack([(study.key(gp_bandit.FIT), seen)])
+    [raw] = many.unstack(Ablation(fits_raw=True).fit_program(model)(*arguments), 1)
+    [usual] = many.unstack(many.fit_program(model)(*arguments), 1)
+    np.testing.assert_array_equal(raw.y, usual.y)
+    theta = np.log(np.concatenate([np.atleast_1d(part) for part in raw.fit.hyper]))
+    with engine_context():
+        loss, _ = loss_and_gradient(jnp.asarray(theta), seen.features, jnp.asarray(raw.y), seen.is_completed)
+    assert float(raw.fit.loss) == pytest.approx(float(loss), rel=1e-9)
+    assert raw.fit.loss > usual.fit.loss - 1e-6
+
+
 def test_climbing_needs_gradients():
     with pytest.raises(ValueError, match="no categorical parameters"):
         Ablation(climbs=True).pick_program(2, PAPER.settings)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("words", [("no-log",), ("l-bfgs",), ("no-trust-region",)])
+@pytest.mark.parametrize("words", [("no-log",), ("l-bfgs",), ("no-trust-region",), ("raw-fit",)])
 def test_an_ablation_is_another_run_from_the_same_beginning(words):
     changed = points(Ablation.parse(words))
     assert changed[0] == points(None)[0]

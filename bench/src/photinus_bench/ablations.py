@@ -5,6 +5,7 @@
     no-log             labels are brought into the same range by a straight line
     no-warping         none of the three
     no-trust-region    the search may go anywhere from the first trial on
+    raw-fit            hyperparameters are fitted as they are, not as logarithms (as google-vizier does)
     l-bfgs             the acquisition is climbed by gradients: 25 random starts, 100 steps (paper, App. C)
 
 Words follow each other by slashes. What stays is the engine's own code; constants are the preset's.
@@ -23,14 +24,15 @@ import numpy as np
 from photinus.engine import lbfgs, many, warping
 from photinus.engine.acquisition.trust_region import constrain
 from photinus.engine.arrays import Observations
-from photinus.engine.bandit import BanditSettings, ModelSettings, acquisition, fit_labels
+from photinus.engine.bandit import BanditSettings, ModelSettings, acquisition, fit_labels, warp_metrics
 from photinus.engine.cache import Program
 from photinus.engine.features import Domain, Features
+from photinus.engine.gp import fit, priors
 from photinus.engine.gp.fit import Fit
 from photinus.engine.gp.kernel import Hyperparameters
 
 STAGES = ("no-scaling", "no-half-rank", "no-log")
-WORDS = {*STAGES, "no-warping", "no-trust-region", "l-bfgs"}
+WORDS = {*STAGES, "no-warping", "no-trust-region", "raw-fit", "l-bfgs"}
 NUM_STARTS, MAX_STEPS = 25, 100  # paper, App. C: random restarts and iterations of L-BFGS-B
 MAX_TRIES = 20  # line-search steps, as in the fit
 # A compiled program is kept on disk by what it depends on; the engine's own key does not cover this file.
@@ -57,6 +59,7 @@ class Ablation:
 
     stages_off: tuple[str, ...] = ()
     has_trust_region: bool = True
+    fits_raw: bool = False
     climbs: bool = False
 
     @classmethod
@@ -65,17 +68,19 @@ class Ablation:
         if unknown := [word for word in words if word not in WORDS]:
             raise ValueError(f"no ablation is named {unknown[0]!r}: there are {', '.join(sorted(WORDS))}")
         off = STAGES if "no-warping" in words else tuple(stage for stage in STAGES if stage in words)
-        return cls(off, "no-trust-region" not in words, "l-bfgs" in words) if words else None
+        return (
+            cls(off, "no-trust-region" not in words, "raw-fit" in words, "l-bfgs" in words) if words else None
+        )
 
     def fit_program(self, settings: ModelSettings) -> Program:
         """Fit of studies side by side."""
-        if not self.stages_off:
+        if not self.stages_off and not self.fits_raw:
             return many.fit_program(settings)
-        if settings.labels != "warped":
+        if self.stages_off and settings.labels != "warped":
             raise ValueError(
                 f"{self.stages_off[0]} is a stage of warping: labels cannot be {settings.labels}"
             )
-        return _fit_program(self.stages_off, settings)
+        return _fit_program(self.stages_off, self.fits_raw, settings)
 
     def pick_program(self, max_categories: int, settings: BanditSettings) -> Program:
         """Search of studies side by side."""
@@ -95,9 +100,9 @@ class Ablation:
 
 
 @functools.cache
-def _fit_program(stages_off: tuple[str, ...], settings: ModelSettings) -> Program:
-    one = functools.partial(fit_arrays, stages_off=stages_off, settings=settings)
-    return Program("fit_ablation", jax.vmap(one), (stages_off, settings, SOURCE))
+def _fit_program(stages_off: tuple[str, ...], fits_raw: bool, settings: ModelSettings) -> Program:
+    one = functools.partial(fit_arrays, stages_off=stages_off, fits_raw=fits_raw, settings=settings)
+    return Program("fit_ablation", jax.vmap(one), (stages_off, fits_raw, settings, SOURCE))
 
 
 @functools.cache
@@ -106,15 +111,52 @@ def _climb_program(settings: BanditSettings) -> Program:
 
 
 def fit_arrays(
-    key: jax.Array, observations: Observations, *, stages_off: tuple[str, ...], settings: ModelSettings
+    key: jax.Array,
+    observations: Observations,
+    *,
+    stages_off: tuple[str, ...],
+    fits_raw: bool,
+    settings: ModelSettings,
 ) -> Labels:
-    """The engine's fit to labels that went through some stages only."""
-    one = functools.partial(warp, stages_off=stages_off)
-    warp_all = jax.vmap(one, in_axes=(1, None, None), out_axes=1)
-    y = warp_all(observations.labels, observations.is_feasible, observations.is_completed)
+    """The engine's fit, or one of raw values, to labels that went through some stages only."""
+    if stages_off:
+        one = functools.partial(warp, stages_off=stages_off)
+        warp_all = jax.vmap(one, in_axes=(1, None, None), out_axes=1)
+        y = warp_all(observations.labels, observations.is_feasible, observations.is_completed)
+    else:
+        y, _ = warp_metrics(observations, settings.labels)
     wrapped = jax.random.wrap_key_data(key, impl="threefry2x32")
-    found = fit_labels(wrapped, observations.features, y, observations.is_completed, settings)
-    return Labels(found, y)
+    search = fit_raw_labels if fits_raw else fit_labels
+    return Labels(search(wrapped, observations.features, y, observations.is_completed, settings), y)
+
+
+def fit_raw_labels(
+    key: jax.Array, X: Features, y: jax.Array, is_completed: jax.Array, settings: ModelSettings
+) -> Fit:
+    """The engine's loss, bounds and starts, with variances and squared length scales as coordinates.
+
+    Large ones hardly move within so few steps, so a fit ends near the best of its starts.
+    """
+    if settings.num_own(y.shape[1]) is not None:
+        raise ValueError("raw-fit fits one set of hyperparameters: it cannot be combined with own-metrics")
+    num_continuous, num_categorical = X.continuous.shape[1], X.categorical.shape[1]
+    prior = fit.PRIORS[settings.length_scales](num_continuous, num_categorical)
+    low, high = map(jnp.exp, prior.bounds)
+
+    def loss_and_gradient(values: jax.Array) -> tuple[jax.Array, jax.Array]:
+        loss, slope = fit.loss_and_gradient(jnp.log(values), X, y, is_completed, settings.length_scales)
+        return loss, slope / values
+
+    def search(start: jax.Array) -> lbfgs.Minimum:
+        return lbfgs.minimise(
+            loss_and_gradient, start, low, high, max_steps=fit.MAX_STEPS, max_tries=fit.MAX_TRIES
+        )
+
+    ends = jax.vmap(search)(jnp.exp(prior.starts(key)))
+    best = jnp.argmin(ends.loss)
+    is_usable = jnp.any(is_completed) & jnp.isfinite(ends.loss[best])
+    theta = jnp.where(is_usable, jnp.log(ends.x[best]), prior.centres)
+    return Fit(priors.unpack(theta, num_continuous), ends.loss[best], jnp.sum(ends.num_evaluations))
 
 
 def warp(
