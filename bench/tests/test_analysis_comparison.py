@@ -51,6 +51,16 @@ def test_verdict(low: float, high: float, expected: Verdict):
     assert verdict(Interval((low + high) / 2, low, high)) == expected
 
 
+def test_a_single_run_decides_nothing():
+    slow = np.log(np.arange(1, NUM_TRIALS + 1))[None]
+    quick = np.log(3.0 * np.arange(1, NUM_TRIALS + 1))[None]
+    found = compare([Pair(slow, quick, UP, is_paired=True)], seed=0)
+    assert found.interval.low == found.interval.high > 0
+    assert found.verdict == Verdict.UNDECIDED
+    twice = [np.concatenate([curve, curve]) for curve in (slow, quick)]
+    assert compare([Pair(*twice, UP, is_paired=True)], seed=0).verdict == Verdict.BETTER
+
+
 def test_interval_covers_the_true_median_about_as_often_as_it_says():
     """Two algorithms whose gains are symmetric about zero, so that zero is the median log-efficiency."""
     rng = np.random.default_rng(11)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from photinus_bench.record import Record, RunKey
-from photinus_bench.report import asking, sections_continuous, sections_parts, writing
+from photinus_bench.report import asking, sections_continuous, sections_parts, sections_speed, writing
 from photinus_bench.report.results import Cell, Results
 
 FUNCTIONS = ("f01", "f08", "f15", "f21")
@@ -159,6 +159,14 @@ def test_latency_has_a_curve_for_each_algorithm_and_device():
         "default, cpu",
         "paper, gpu",
     ]
+
+
+def test_if_nobody_stopped_that_is_said(found):
+    whole = {key: record for key, record in found.items() if not record.stopped and not record.unsupported}
+    assert sections_speed.early_ends(Results(whole)).text == [
+        "Nobody so far: every run has as many trials as it should."
+    ]
+    assert sections_speed.early_ends(Results({})).is_empty
 
 
 def test_without_records_every_section_says_what_to_run(tmp_path):

@@ -74,7 +74,10 @@ def compare(
     table = np.stack([_score(pair, rng, measure, num_resamples) for pair in pairs])
     estimates, resampled = table[:, 0], table[:, 1:]
     interval = two_level_interval(estimates, resampled, rng)
-    return Comparison(estimates, tuple(len(pair.compared) for pair in pairs), interval, verdict(interval))
+    num_repeats = tuple(len(pair.compared) for pair in pairs)
+    # One run says nothing about how runs differ: its interval has no width, and decides nothing.
+    decided = verdict(interval) if sum(num_repeats) > 1 else Verdict.UNDECIDED
+    return Comparison(estimates, num_repeats, interval, decided)
 
 
 def _score(pair: Pair, rng: np.random.Generator, measure: Scores, num_resamples: int) -> np.ndarray:

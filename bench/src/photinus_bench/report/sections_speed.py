@@ -94,4 +94,6 @@ def early_ends(results: Results) -> Section:
                 for name, tasks in sorted(by_name.items())
             )
         )
+    if results.records and section.is_empty:
+        section.text.append("Nobody so far: every run has as many trials as it should.")
     return section
