@@ -135,7 +135,7 @@ def fit_raw_labels(
 ) -> Fit:
     """The engine's loss, bounds and starts, with variances and squared length scales as coordinates.
 
-    Large ones hardly move within so few steps, so a fit ends near the best of its starts.
+    The larger a value, the flatter the loss in it, so within so few steps large ones stay nearer to where they began.
     """
     if settings.num_own(y.shape[1]) is not None:
         raise ValueError("raw-fit fits one set of hyperparameters: it cannot be combined with own-metrics")

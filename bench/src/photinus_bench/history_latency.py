@@ -83,9 +83,8 @@ def main() -> None:
         for num_trials in arguments.lengths:
             seconds = measure(algorithm, num_trials, arguments.device)
             rows.append({"algorithm": algorithm, "num_trials": num_trials, "seconds": seconds})
-            arguments.out.write_text(
-                json.dumps(result) + "\n"
-            )  # long histories take long: keep the short ones
+            # Long histories take long: what is cut short keeps the short ones.
+            arguments.out.write_text(json.dumps(result) + "\n")
             median = statistics.median(seconds)
             print(f"{algorithm}, {num_trials:5} trials: {median:.4f} s on the {arguments.device}", flush=True)
 
