@@ -273,7 +273,7 @@ def wide_space(width: int) -> dict[str, Any]:
     return {f"p{i}": kinds[i % len(kinds)] for i in range(width)}
 
 
-@pytest.mark.parametrize("width", [1, 2, 8, 40, 200])
+@pytest.mark.parametrize("width", [1, 2, 8, 40, pytest.param(200, marks=pytest.mark.long)])
 def test_any_number_of_parameters_of_any_kind_leads_to_suggestions(width: int):
     study = ph.create_study(wide_space(width), "maximize", algorithm="paper", seed=1)
     for value in (3.0, -1.0, 7.0):

@@ -44,6 +44,7 @@ def test_gradients_agree_with_differences(fitted):
         np.testing.assert_allclose(gradient[:, d], difference, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.long
 def test_more_steps_climb_higher_and_all_searches_agree_on_an_easy_acquisition(fitted):
     rest = arguments_of(*fitted, FREE)
     few, many = (
@@ -57,6 +58,7 @@ def test_more_steps_climb_higher_and_all_searches_agree_on_an_easy_acquisition(f
     assert flies == pytest.approx(many, abs=0.02)
 
 
+@pytest.mark.long
 def test_a_measurement_counts_gradients_times_steps(fitted):
     row = acquisition_study.measure(*fitted, Variant("lbfgs", True, **BRIEF), seed=3, step_s=0.5)
     assert row["counted_s"] == 10 * 0.5 and row["clock_s"] > 0 and row["budget"] == 10

@@ -80,6 +80,7 @@ def side_by_side(monkeypatch) -> str:
     return "this machine"
 
 
+@pytest.mark.long
 def test_side_by_side_starts_alike_and_searches_as_well(side_by_side):
     """Whole runs differ by rounding that a greedy search amplifies: seeds are equal, and what is reached is close."""
     alone, together = lanes(), lanes()
@@ -116,6 +117,7 @@ def test_whole_runs_side_by_side_are_as_good_as_single_studies(side_by_side):
     assert width < 1.0  # wide enough for anything would prove nothing
 
 
+@pytest.mark.long
 def test_a_fleet_too_large_for_one_call_is_cut(monkeypatch, side_by_side):
     monkeypatch.setattr(lockstep.many, "MAX_STUDIES", 2)
     found = advance(lanes(), 3, device=side_by_side)

@@ -129,6 +129,7 @@ def test_loads_take_turns_forth_and_back_and_are_followed_by_random_ones():
     assert [seconds for _, seconds, _ in turns(settings, ("mixed",))] == [12]
 
 
+@pytest.mark.long
 def test_a_comparison_is_also_made_at_equal_pace(results: Path):
     settings = Settings(
         num_workers=4, num_studies=2, seconds=2.0, warm_up_s=0.5, num_processes=1, num_slices=1

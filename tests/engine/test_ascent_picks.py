@@ -71,6 +71,7 @@ def shares_missed(found: np.ndarray, known: list[float], usual: list[float]) -> 
     return (np.array(known) - found) / (np.array(known) - np.array(usual))
 
 
+@pytest.mark.long
 def test_it_comes_as_high_as_differential_evolution_in_four_dimensions():
     cases, domain = make_cases(4, 0), cube(4)
     score, known, usual = make_score(domain), [], []

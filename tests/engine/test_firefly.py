@@ -322,6 +322,7 @@ def test_searches_side_by_side_find_what_each_finds_alone(space: str):
     assert (np.asarray(together.num_evaluations) == SHORT.max_evaluations).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("space", SPACES)
 def test_a_larger_budget_finds_better_points(space: str):
     keys = jax.random.split(jax.random.key(0), 12)

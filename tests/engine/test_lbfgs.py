@@ -216,6 +216,7 @@ def compare() -> list[Fitted]:
     return results
 
 
+@pytest.mark.long
 def test_hyperparameters_are_as_good_as_scipys_on_95_percent_of_200_posteriors():
     # Both find one of several local minima, so neither wins everywhere.
     fits = compare()

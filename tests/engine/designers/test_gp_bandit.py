@@ -225,6 +225,7 @@ def test_integers_of_two_values_can_leave_the_centre(goal: tuple[int, int]):
     assert {"a": goal[0], "b": (3, 10)[goal[1]]} in [t.params for t in trials]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("space", "objective"),
     [

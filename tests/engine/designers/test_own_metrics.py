@@ -105,6 +105,7 @@ def test_shared_hyperparameters_are_told_once_and_hold_for_every_objective():
         assert model_of(own, metric)["noise_variance"] == own["objectives"][metric.name]["noise_variance"]
 
 
+@pytest.mark.long
 def test_studies_side_by_side_are_as_good_as_alone():
     cases = [(TWO, study(TWO, seed=seed), seed) for seed in (0, 1)]
     for case, [found] in zip(cases, many.suggest_many(cases, preset=OWN), strict=True):

@@ -182,6 +182,7 @@ def test_hardly_any_trials_give_hyperparameters_that_can_be_used(rows):
         np.testing.assert_allclose(pack(found.hyper), JointPrior(2, 1).centres, rtol=1e-12)
 
 
+@pytest.mark.long
 def test_few_trials_in_many_dimensions_give_like_scales_and_many_trials_may_not():
     """Where the paper's prior would see a pattern in noise. With evidence one feature stands out under either."""
     rng = np.random.default_rng(2)
