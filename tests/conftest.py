@@ -1,5 +1,6 @@
 """Settings of every test: checked shapes, reproducible examples, a compile cache and a PostgreSQL of the run's own."""
 
+import logging
 import os
 import shutil
 import tempfile
@@ -35,6 +36,18 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         shutil.rmtree(os.environ["PHOTINUS_CACHE_DIR"], ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def loggers_as_imported() -> None:
+    """Packages that configure logging when they are used silence our loggers for all tests after them."""
+    logging.disable(logging.NOTSET)
+    logging.getLogger().setLevel(logging.WARNING)
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "photinus":
+            logger = logging.getLogger(name)
+            logger.disabled, logger.propagate = False, True
+            logger.setLevel(logging.NOTSET)
 
 
 @pytest.fixture(scope="session")
