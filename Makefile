@@ -33,7 +33,7 @@ demo: $(READY)  ## tune a classifier and write a page to look at
 test: $(READY)  ## run the tests
 	$(BIN)/python -m pytest -n 2 -m "not long" --durations=30
 
-test-long: $(READY)  ## run the tests that take minutes
+test-long: $(READY)  ## run the tests that take long
 	$(BIN)/python -m pytest -m long --durations=15
 
 lint: $(READY)  ## check style, types and import layers
