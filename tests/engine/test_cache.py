@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import jax
@@ -253,6 +254,80 @@ def test_preparing_compiles_in_the_background_and_the_call_waits_for_it(folder: 
     assert_works(program)
     assert len(traced) == 1
     assert traced[0] != threading.get_ident()
+
+
+# In memory.
+
+
+@pytest.fixture
+def room_for_two(monkeypatch) -> None:
+    monkeypatch.setattr(cache, "MAX_LOADED", 2)
+    monkeypatch.setattr(cache, "_loaded", cache._Loaded())
+
+
+@pytest.mark.usefixtures("room_for_two")
+def test_the_program_longest_unused_is_forgotten_and_comes_again_from_disk(
+    folder: Path, compiled: list[str], monkeypatch
+):
+    loaded: list[str] = []
+    original = cache.load
+
+    def spy(key: str, device: str):
+        loaded.append(key)
+        return original(key, device)
+
+    monkeypatch.setattr(cache, "load", spy)
+    program = double()
+    for size in (1, 2, 1, 3, 1):  # 2 is the one that goes
+        program(np.zeros(size))
+    assert len(compiled) == len(loaded) == 3
+    assert np.asarray(program(np.ones(2))).tolist() == [2.0, 2.0]
+    assert len(compiled) == 3
+    assert loaded[3:] == [loaded[1]]
+
+
+@pytest.mark.usefixtures("room_for_two")
+def test_a_program_that_is_forgotten_while_it_is_compiled_still_answers(folder: Path):
+    program, traced = slow()
+    program.prepare(X)
+    other = double()
+    for size in (4, 5, 6):
+        other(np.zeros(size))
+    assert_works(program)
+    assert 1 <= len(traced) <= 2  # again, if the first was not on disk by then
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mappings are counted as Linux shows them")
+@pytest.mark.usefixtures("room_for_two")
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_forgotten_programs_give_their_memory_mappings_back(tmp_path: Path, monkeypatch, where: str):
+    """A process that runs out of them crashes, and every program takes some hundred."""
+
+    def mappings() -> int:
+        return len(Path("/proc/self/maps").read_text().splitlines())
+
+    use(tmp_path if where == "disk" else "off", monkeypatch)
+    sizes = range(3, 15)
+    if where == "disk":
+        run_all(sizes)
+        monkeypatch.setattr(cache, "_loaded", cache._Loaded())
+    run_all(sizes[:4])
+    before = mappings()
+    run_all(sizes[4:])
+    grown = mappings() - before
+    monkeypatch.setattr(cache, "MAX_LOADED", 64)
+    run_all(sizes[:4])
+    kept = mappings() - before - grown
+    assert kept > 20
+    assert grown < kept / 4
+
+
+def run_all(sizes: Iterable[int]) -> None:
+    program = Program(
+        "spectrum", lambda x: jnp.sort(jnp.linalg.cholesky(jnp.outer(x, x) + jnp.eye(x.size)).sum(0))
+    )
+    for size in sizes:
+        program(np.ones(size))
 
 
 def test_a_failed_compilation_is_reported_and_tried_again(folder: Path):

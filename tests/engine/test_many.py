@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import photinus as ph
-from photinus.engine import many
+from photinus.engine import cache, many
 from photinus.engine.acquisition.trust_region import constrain
 from photinus.engine.bandit import acquisition
 from photinus.engine.cache import engine_context
@@ -156,12 +156,12 @@ def test_groups_of_several_sizes_share_one_program(together):
     """Traffic decides how many studies wait together, and must not decide how often the compiler runs."""
     program = many.pick_program(0, CALM.settings)
     many.suggest_many(STUDIES[:2], preset=CALM)
-    compiled = dict(program._compiled)
+    loaded = cache._loaded.of(program)
     for case, [found], [alone] in zip(
         STUDIES[:3], many.suggest_many(STUDIES[:3], preset=CALM), together, strict=False
     ):
         assert_equally_good(case, found, alone)
-    assert program._compiled == compiled
+    assert cache._loaded.of(program) == loaded
 
 
 def test_a_large_group_is_cut_into_pieces(monkeypatch, together):

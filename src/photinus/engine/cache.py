@@ -17,6 +17,7 @@ import platform
 import sys
 import tempfile
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError, Future
 from importlib.metadata import version
@@ -29,6 +30,9 @@ from jax.experimental import serialize_executable
 
 FOLDER_VARIABLE = "PHOTINUS_CACHE_DIR"  # "off" keeps programs in memory only
 MAX_FILES = 400  # ours: about half a gigabyte; the ones longest unused go first
+# Ours: some thirty kinds of studies at a time. A program takes 60 to 800 memory mappings; Linux gives a process 65,530,
+# and one that runs out of them crashes.
+MAX_LOADED = 64
 CPU_OPTIONS: Any = {
     "xla_cpu_prefer_vector_width": 512
 }  # ours: faster where there is AVX-512, no matter elsewhere
@@ -46,6 +50,37 @@ log = logging.getLogger("photinus")
 _tracing_lock = threading.Lock()
 
 
+class _Loaded:
+    """Programs in memory, of the whole process; the ones longest unused go first, and come again from disk."""
+
+    def __init__(self) -> None:
+        self._futures: OrderedDict[tuple[Program, Hashable], Future[Callable[..., Any]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, program: "Program") -> set[Hashable]:
+        """Signatures that a program is here for."""
+        with self._lock:
+            return {signature for owner, signature in self._futures if owner is program}
+
+    def get_or_add(self, slot: tuple["Program", Hashable]) -> tuple[Future[Callable[..., Any]], bool]:
+        """The program's future, and whether it is new, so that the caller has to fulfil it."""
+        with self._lock:
+            is_new = slot not in self._futures
+            future = self._futures.setdefault(slot, Future())
+            self._futures.move_to_end(slot)
+            while len(self._futures) > MAX_LOADED:
+                self._futures.popitem(last=False)  # whoever runs it, or waits for it, holds it
+            return future, is_new
+
+    def remove(self, slot: tuple["Program", Hashable], future: Future[Callable[..., Any]]) -> None:
+        with self._lock:
+            if self._futures.get(slot) is future:
+                del self._futures[slot]
+
+
+_loaded = _Loaded()
+
+
 class Program:
     """A pure function of arrays that compiles at most once per shape, also with several threads asking."""
 
@@ -57,8 +92,6 @@ class Program:
         self._is_quick = is_quick
         self._function = function
         self._settings = settings
-        self._compiled: dict[Hashable, Future[Callable[..., Any]]] = {}
-        self._lock = threading.Lock()
 
     def __call__(self, *args: Any, device: str = "cpu") -> Any:
         """Run on arrays; compiles first where these shapes are new."""
@@ -73,7 +106,7 @@ class Program:
     def prepare(self, *args: Any, device: str = "cpu") -> None:
         """Compile for arguments of these shapes in the background, while the caller does something else."""
         # Not a daemon: a thread inside the compiler must not be cut off when the interpreter exits.
-        if _signature(args, device) not in self._compiled:
+        if _signature(args, device) not in _loaded.of(self):
             threading.Thread(
                 target=self._prepare, args=(args, device), name="photinus-compiler", daemon=False
             ).start()
@@ -86,19 +119,18 @@ class Program:
 
     def _get(self, args: Any, device: str) -> Future[Callable[..., Any]]:
         signature = _signature(args, device)
-        with self._lock:
-            future = self._compiled.get(signature)
-            if future is not None:
-                return future
-            future = self._compiled[signature] = Future()
+        slot = (self, signature)
+        future, is_new = _loaded.get_or_add(slot)
+        if not is_new:
+            return future
         try:
             key = _digest(repr((self.name, self._settings, self._is_quick, signature)))
             future.set_result(load(key, device) or self._compile(args, key, device))
         except Exception as error:
-            del self._compiled[signature]  # the next call tries again
+            _loaded.remove(slot, future)  # the next call tries again
             future.set_exception(error)
         except BaseException:  # Ctrl-C in this thread: others that wait for the program try for themselves
-            del self._compiled[signature]
+            _loaded.remove(slot, future)
             future.cancel()
             raise
         return future
@@ -106,7 +138,8 @@ class Program:
     def _compile(self, args: Any, key: str, device: str) -> Callable[..., Any]:
         shapes = jax.tree.map(lambda v: jax.ShapeDtypeStruct(np.shape(v), np.asarray(v).dtype), args)
         with _tracing():
-            lowered = jax.jit(self._function).lower(*shapes)
+            # A function of its own each time: JAX keeps what it compiles for as long as the function lives.
+            lowered = jax.jit(functools.partial(self._function)).lower(*shapes)
         options = CPU_OPTIONS if device == "cpu" else None
         compiled = _compile_quickly(lowered) if self._is_quick and device == "cpu" else None
         compiled = compiled or lowered.compile(compiler_options=options)

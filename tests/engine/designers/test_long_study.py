@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import photinus as ph
-from photinus.engine import many
+from photinus.engine import cache, many
 from photinus.engine.acquisition.trust_region import radius, trust_region
 from photinus.engine.bandit import BanditSettings, ModelSettings, warp_metrics
 from photinus.engine.cache import engine_context
@@ -190,10 +190,10 @@ def test_several_objectives():
 def test_a_study_that_grows_beyond_the_limits_compiles_no_further_search():
     program = gp_bandit.pick_program(snapshot([]))
     gp_bandit.suggest(MIXED, history(40), 1, 5, preset=LIMITED)
-    known = set(program._compiled)
+    known = cache._loaded.of(program)
     for num_trials in (60, 130, 300):
         gp_bandit.suggest(MIXED, history(num_trials), 1, 5, preset=LIMITED)
-    assert set(program._compiled) == known
+    assert cache._loaded.of(program) == known
 
 
 def test_what_is_compiled_ahead_is_what_is_needed(monkeypatch):
