@@ -31,7 +31,7 @@ demo: $(READY)  ## tune a classifier and write a page to look at
 	$(BIN)/python -m photinus.demo
 
 test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest -n 2 -m "not long" --durations=30
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not long" --durations=30
 
 test-long: $(READY)  ## run the tests that take long
 	$(BIN)/python -m pytest -m long --durations=15
