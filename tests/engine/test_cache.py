@@ -301,7 +301,7 @@ def test_a_program_that_is_forgotten_while_it_is_compiled_still_answers(folder: 
 @pytest.mark.usefixtures("room_for_two")
 @pytest.mark.parametrize("where", ["memory", "disk"])
 def test_forgotten_programs_give_their_memory_mappings_back(tmp_path: Path, monkeypatch, where: str):
-    """A process that runs out of them crashes, and every program takes some hundred."""
+    """A process that runs out of them crashes, and a program may take hundreds."""
 
     def mappings() -> int:
         return len(Path("/proc/self/maps").read_text().splitlines())
