@@ -30,8 +30,8 @@ from jax.experimental import serialize_executable
 
 FOLDER_VARIABLE = "PHOTINUS_CACHE_DIR"  # "off" keeps programs in memory only
 MAX_FILES = 400  # ours: about half a gigabyte; the ones longest unused go first
-# Ours: some thirty kinds of studies at a time. A program takes 60 to 800 memory mappings; Linux gives a process 65,530,
-# and one that runs out of them crashes.
+# Ours: some thirty kinds of studies at a time. A program takes hundreds of memory mappings; a process has 65,530
+# on Linux, and crashes when it runs out of them (decision 11).
 MAX_LOADED = 64
 CPU_OPTIONS: Any = {
     "xla_cpu_prefer_vector_width": 512
