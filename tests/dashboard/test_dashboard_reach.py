@@ -15,57 +15,55 @@ pytestmark = pytest.mark.long
 Opener = Callable[..., Visit]
 
 
-def test_ten_thousand_trials_scroll(visit: Opener):
-    with running_site() as site:
-        chance = random.Random(0)
-        study_id = site.add_study("large", space={f"p{i}": ph.Float(0, 1) for i in range(8)})
-        points = [{f"p{i}": chance.random() for i in range(8)} for _ in range(10_000)]
-        for start in range(0, 10_000, 1000):
-            site.add_measured(study_id, [(p, {"error": p["p0"]}) for p in points[start : start + 1000]])
-        seen = visit(site)
-        page = seen.page
-        seen.open(f"/studies/{study_id}?tab=trials")
-        page.get_by_text("10,000 trials", exact=True).wait_for()
-        rows = page.locator("table.trials tbody tr[data-number]")
-        assert rows.first.get_attribute("data-number") == "9999"
-        assert rows.count() < 100
-        page.evaluate("document.querySelector('.virtual').scrollTop = 38 * 5000")
-        page.locator("tr[data-number='4995']").wait_for()
-        assert rows.count() < 100
-        page.evaluate("document.querySelector('.virtual').scrollTop = 1e9")
-        page.locator("tr[data-number='0']").wait_for()
-        page.get_by_role("button", name="error").click()
-        best = min(range(10_000), key=lambda number: points[number]["p0"])
-        seen.wait_for(f"() => document.querySelector('tr[data-number]').dataset.number === '{best}'")
-        page.get_by_label("Search trials").fill("1234")
-        page.get_by_text(" of 10,000 trials").wait_for()
-        for tab in ("Overview", "Parallel", "Slices"):
-            page.get_by_role("tab", name=tab).click()
-            page.locator("#panel .chart .dot, #panel .parallel canvas").first.wait_for()
+def test_ten_thousand_trials_scroll(site: Site, visit: Opener):
+    chance = random.Random(0)
+    study_id = site.add_study("large", space={f"p{i}": ph.Float(0, 1) for i in range(8)})
+    points = [{f"p{i}": chance.random() for i in range(8)} for _ in range(10_000)]
+    for start in range(0, 10_000, 1000):
+        site.add_measured(study_id, [(p, {"error": p["p0"]}) for p in points[start : start + 1000]])
+    seen = visit(site)
+    page = seen.page
+    seen.open(f"/studies/{study_id}?tab=trials")
+    page.get_by_text("10,000 trials", exact=True).wait_for()
+    rows = page.locator("table.trials tbody tr[data-number]")
+    assert rows.first.get_attribute("data-number") == "9999"
+    assert rows.count() < 100
+    page.evaluate("document.querySelector('.virtual').scrollTop = 38 * 5000")
+    page.locator("tr[data-number='4995']").wait_for()
+    assert rows.count() < 100
+    page.evaluate("document.querySelector('.virtual').scrollTop = 1e9")
+    page.locator("tr[data-number='0']").wait_for()
+    page.get_by_role("button", name="error").click()
+    best = min(range(10_000), key=lambda number: points[number]["p0"])
+    seen.wait_for(f"() => document.querySelector('tr[data-number]').dataset.number === '{best}'")
+    page.get_by_label("Search trials").fill("1234")
+    page.get_by_text(" of 10,000 trials").wait_for()
+    for tab in ("Overview", "Parallel", "Slices"):
+        page.get_by_role("tab", name=tab).click()
+        page.locator("#panel .chart .dot, #panel .parallel canvas").first.wait_for()
 
 
-def test_a_thousand_studies_are_listed_and_found(visit: Opener):
-    with running_site() as site:
-        for number in range(1000):
-            site.add_study(f"sweep {number:04}", space={"x": ph.Float(0, 1)})
-        seen = visit(site)
-        page = seen.page
-        seen.open("/")
-        page.get_by_role("link", name="sweep 0999").wait_for()
-        assert page.locator("table.studies tbody tr").count() <= 150
-        for _ in range(200):
-            page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
-            if page.get_by_role("link", name="sweep 0000").count():
-                break
-            page.wait_for_timeout(100)
-        assert page.locator("table.studies tbody tr").count() == 1000
-        names = page.locator("table.studies tbody th a").all_inner_texts()
-        assert names == [f"sweep {number:04}" for number in reversed(range(1000))]
-        page.evaluate("window.scrollTo(0, 0)")
-        page.get_by_label("Search by name").fill("0123")
-        seen.wait_for("() => document.querySelectorAll('table.studies tbody tr').length === 1")
-        page.get_by_role("link", name="sweep 0123").click()
-        page.get_by_role("heading", name="sweep 0123").wait_for()
+def test_a_thousand_studies_are_listed_and_found(site: Site, visit: Opener):
+    for number in range(1000):
+        site.add_study(f"sweep {number:04}", space={"x": ph.Float(0, 1)})
+    seen = visit(site)
+    page = seen.page
+    seen.open("/")
+    page.get_by_role("link", name="sweep 0999").wait_for()
+    assert page.locator("table.studies tbody tr").count() <= 150
+    for _ in range(200):
+        page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
+        if page.get_by_role("link", name="sweep 0000").count():
+            break
+        page.wait_for_timeout(100)
+    assert page.locator("table.studies tbody tr").count() == 1000
+    names = page.locator("table.studies tbody th a").all_inner_texts()
+    assert names == [f"sweep {number:04}" for number in reversed(range(1000))]
+    page.evaluate("window.scrollTo(0, 0)")
+    page.get_by_label("Search by name").fill("0123")
+    seen.wait_for("() => document.querySelectorAll('table.studies tbody tr').length === 1")
+    page.get_by_role("link", name="sweep 0123").click()
+    page.get_by_role("heading", name="sweep 0123").wait_for()
 
 
 def test_a_server_that_goes_away_and_comes_back_is_noticed(visit: Opener):

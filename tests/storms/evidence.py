@@ -106,6 +106,12 @@ def lost_asks(evidence: Evidence) -> list[str]:
         expected = (line["number"], line["worker"], datetime.fromisoformat(line["lease_expires_at"]))
         if change is None or (change.number, change.worker, change.lease_expires_at) != expected:
             broken.append(f"{line} was given out, but committed was {change}")
+    held = {(change.number, change.worker) for change in evidence.history}
+    for line in evidence.lines("late"):
+        change = committed.get(line["event"])
+        is_told = change is not None and TrialState(change.state).is_finished
+        if not is_told or change.number != line["number"] or (line["number"], line["worker"]) not in held:
+            broken.append(f"{line} was given out as told, but committed was {change}")
     return broken
 
 

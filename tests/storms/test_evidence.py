@@ -56,6 +56,7 @@ TRIAL = Trial(
     updated_event=3,
     completed_event=3,
 )
+LATE = {"did": "late", "worker": "a", "number": 0, "event": 3}
 # Asked for by `a`, who died; a second after the lease was over by `b`, who told it. Another was enqueued.
 QUEUED = Trial(number=1, params={"x": 0.25}, state=TrialState.QUEUED, updated_event=4)
 GOOD = Evidence(
@@ -94,6 +95,14 @@ BROKEN: dict[str, tuple[Callable[[Evidence], list[str]], Evidence]] = {
         evidence.lost_asks,
         replace(GOOD, history=[held("a", 1, 0), *GOOD.history[2:]]),
     ),
+    "a trial came late that was never told": (
+        evidence.lost_asks,
+        replace(GOOD, diary=[*GOOD.diary, LATE | {"event": 2}]),
+    ),
+    "a trial came late to somebody who never had it": (
+        evidence.lost_asks,
+        replace(GOOD, diary=[*GOOD.diary, LATE | {"worker": "c"}]),
+    ),
     "a worker was robbed": (evidence.robbed_workers, ROBBED),
     "a lease was cut short": (
         evidence.robbed_workers,
@@ -127,6 +136,10 @@ def test_every_law_can_be_broken(law: Callable[[Evidence], list[str]], broken: E
     assert law(GOOD) == []
     assert law(broken)
     assert set(law(broken)) <= set(violations(broken))
+
+
+def test_a_repeated_ask_may_bring_what_was_told_meanwhile():
+    assert violations(replace(GOOD, diary=[*GOOD.diary, LATE])) == []
 
 
 def test_a_lease_that_was_handed_back_may_end_early():

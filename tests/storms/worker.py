@@ -67,6 +67,10 @@ def work_on(
             queued = study.enqueue({"x": rng.random(), "c": "a"})
             diary.write("enqueue", name, queued.number, x=queued.params["x"])
         [trial] = study.ask(worker=name, lease=LEASE_S)
+        if trial.state.is_finished:
+            # The first answer was lost, and until the second somebody who had the trial before has told it.
+            diary.write("late", name, trial.number, event=trial.updated_event)
+            continue
         diary.write(
             "ask",
             name,
