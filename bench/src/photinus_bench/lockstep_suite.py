@@ -3,6 +3,9 @@
 Needs JAX, NumPy, SciPy and the packages of the problems, and no installation: `PYTHONPATH=src:bench/src`. Records go
 to a plain file of lines, for `python -m photinus_bench.records import FILE.jsonl` at home. Given again, the command
 goes on after what the file and its checkpoint hold; what the repository has already is not run.
+
+`--cores N` gives N cores of the machine their share of the runs, and rivals that have an environment; `--processes N`
+lets N groups of studies share the GPU, which pays since each spends a part of its time on compiling.
 """
 
 import argparse
@@ -11,11 +14,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from photinus_bench import fleet, suite
+from photinus_bench import fleet, suite, workforce
 from photinus_bench.progress import in_words, note
 from photinus_bench.record import Record, RunKey
 from photinus_bench.records import Records
-from photinus_bench.runner import add_plan_arguments, plan
+from photinus_bench.runner import add_plan_arguments, plan, without_environment
 
 
 def read_keys(path: Path) -> set[RunKey]:
@@ -40,19 +43,32 @@ def append(path: Path, records: list[Record]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     add_plan_arguments(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl")
-    parser.add_argument("--device", default="gpu")
+    add_machine_arguments(parser)
     arguments = parser.parse_args()
-    keys = plan(arguments.suites, arguments.repeats, arguments.algorithms)
+    keys = suite.in_order(plan(arguments.suites, arguments.repeats, arguments.algorithms))
     known = read_keys(arguments.out) | set(Records(arguments.records).load())
-    ours = [key for key in suite.in_order(keys) if suite.is_ours(key.algorithm)]
+    ours = [key for key in keys if suite.is_ours(key.algorithm)]
     missing = [key for key in fleet.leave_out_equals(ours) if key not in known]
     note(f"{len(ours)} runs of Photinus, {len(missing)} to run")
-    run_missing(missing, arguments.device, arguments.out, arguments.max_seconds)
+    if arguments.cores:
+        rivals = [key for key in keys if not suite.is_ours(key.algorithm) and key not in known]
+        missing += without_environment(rivals)
+    run_missing(missing, arguments)
 
 
-def run_missing(keys: Sequence[RunKey], device: str, out: Path, max_seconds: float | None) -> None:
+def add_machine_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to run it on, and where to; the same for every command that runs studies side by side."""
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl")
+    parser.add_argument("--device", default="gpu")
+    parser.add_argument(
+        "--processes", type=int, default=1, help="of the device, each with a group of studies"
+    )
+    parser.add_argument("--cores", type=int, default=0, help="that run studies one by one beside the device")
+
+
+def run_missing(keys: Sequence[RunKey], arguments: argparse.Namespace) -> None:
     """Run all, add their records to a file of lines, and say how it goes; what is cut short goes on another time."""
+    device, out, max_seconds = arguments.device, arguments.out, arguments.max_seconds
     began = time.monotonic()
     deadline = None if max_seconds is None else began + max_seconds
 
@@ -64,8 +80,12 @@ def run_missing(keys: Sequence[RunKey], device: str, out: Path, max_seconds: flo
             f"{sum(record.wall_s for record in records):.1f} s; {in_words(time.monotonic() - began)} in all"
         )
 
-    checkpoint = out.with_name(out.name + ".checkpoint")
-    is_done = fleet.run_all(keys, device, checkpoint, keep, deadline)
+    if arguments.cores or arguments.processes > 1:
+        workers = {"num_processes": arguments.processes, "num_cores": arguments.cores}
+        is_done = workforce.run(keys, keep, device=device, deadline=deadline, **workers)
+    else:
+        checkpoint = out.with_name(out.name + ".checkpoint")
+        is_done = fleet.run_all(keys, device, checkpoint, keep, deadline)
     note("done" if is_done else "out of time; give the same command again to go on")
 
 

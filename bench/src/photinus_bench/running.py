@@ -3,7 +3,7 @@
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,7 +85,7 @@ def run_rival(key: RunKey, rival: Rival, limit_s: float = LIMIT_S) -> Record:
     problem = lane.experimenter.problem
     where, packages, peak_mb = machine.describe_machine(num_threads=1), {}, 0.0
     ending: dict[str, str] = {}
-    with tempfile.TemporaryDirectory() as folder, one_thread():
+    with tempfile.TemporaryDirectory() as folder, environment(ONE_THREAD):
         log = Path(folder) / "log"
         with rival.search(log, limit_s) as search:
             try:
@@ -155,10 +155,10 @@ def describe(error: Exception, log: Path) -> str:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Processes started here compute in one thread; this one stays as it is."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(ONE_THREAD)
+def environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Processes started here have these variables; this one is as before afterwards."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
         yield
     finally:

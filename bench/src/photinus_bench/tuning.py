@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from photinus_bench import suite
-from photinus_bench.lockstep_suite import read_keys, run_missing
+from photinus_bench.lockstep_suite import add_machine_arguments, read_keys, run_missing
 from photinus_bench.progress import note
 from photinus_bench.record import Record, RunKey
 from photinus_bench.report.results import Results
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> None:
         if key not in known
     ]
     note(f"{len(keys)} to run")
-    run_missing(keys, arguments.device, arguments.out, arguments.max_seconds)
+    run_missing(keys, arguments)
 
 
 def show(arguments: argparse.Namespace) -> None:
@@ -138,8 +138,7 @@ def main() -> None:
     running.add_argument("--repeats", type=int, default=8)
     running.add_argument("--skip", type=int, default=0, help="leave out so many first repeats")
     running.add_argument("--trials", type=int, default=suite.NUM_TRIALS)
-    running.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl")
-    running.add_argument("--device", default="gpu")
+    add_machine_arguments(running)
     running.add_argument("--max-seconds", type=float)
     running.set_defaults(do=run)
     showing = commands.add_parser("show")
