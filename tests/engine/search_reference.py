@@ -109,7 +109,7 @@ class _Search:
         observations = case.snapshot.observations(case.size)
         self.arguments = (observations, y, self.domain, hyper, np.bool_(case.explores))
         self.region = _region(*self.arguments)
-        count = len(case.snapshot.completed)
+        count = len(case.snapshot.told)
         self.trials = Features(*(v[:count] for v in case.snapshot.features))
 
     def score(self, x: Features) -> np.ndarray:

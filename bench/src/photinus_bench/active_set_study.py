@@ -90,7 +90,7 @@ def queries(experimenter: Experimenter, trials: list[Trial], seed: int) -> dict[
     problem = experimenter.problem
     snapshot = Snapshot(problem, trials, seed, Preset())
     rng = np.random.default_rng(seed + 1)
-    best = snapshot.completed[int(np.argmax(snapshot.labels[:, 0]))].params
+    best = snapshot.told[int(np.argmax(snapshot.labels[:, 0]))].params
     x = snapshot.encoder.encode([best])
     scales = 0.1 * 0.03 ** rng.random(NUM_QUERIES)
     near = [snapshot.encoder.decode(changed(x, scale, snapshot, rng))[0] for scale in scales]
@@ -131,7 +131,7 @@ def compare(task: str, num_trials: int, num_random: int, seed: int = 0) -> list[
         if fit_limit not in models:
             models[fit_limit] = gp_bandit.fit(study, size)
         model = models[fit_limit]
-        observations, y = long_study.active(study, model, size)
+        observations, y, _ = long_study.active(study, model, size)
         row: dict[str, Any] = {"task": task, "model": name, "num_trials": num_trials}
         for where, points in asked.items():
             at = gp_bandit.predict_program()(observations, y, model.fit.hyper, study.encoder.encode(points))

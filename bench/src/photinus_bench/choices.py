@@ -4,6 +4,8 @@
     independent, joint     what is believed of length scales beforehand
     shared-metrics, own-metrics
                            whether several metrics have one set of hyperparameters or each its own
+    infeasible-label, infeasible-apart
+                           whether trials that cannot be measured have a bad label or a model of their own
     ucb, ucb-1.0, log-ei   what is maximised where there is something to exploit; a number is √β
     balls, box, anywhere   where the search may go
     firefly, ascent        how it is searched
@@ -56,6 +58,10 @@ def _change(settings: BanditSettings, word: str) -> BanditSettings | None:
             return settings._replace(model=settings.model._replace(metrics="shared"))
         case "own-metrics":
             return settings._replace(model=settings.model._replace(metrics="own"))
+        case "infeasible-label":
+            return settings._replace(model=settings.model._replace(infeasible="label"))
+        case "infeasible-apart":
+            return settings._replace(model=settings.model._replace(infeasible="apart"))
         case "ucb":
             return settings._replace(acquisition="ucb")
         case "log-ei":
@@ -70,7 +76,8 @@ def _change(settings: BanditSettings, word: str) -> BanditSettings | None:
             return settings._replace(acquisition="ucb", ucb_coefficient=_number(word, UCB, math.inf))
         case _ if word in ablations.WORDS:
             return None
-    models = ("warped", "winsorised", "independent", "joint", "shared-metrics", "own-metrics")
+    labels = ("warped", "winsorised", "infeasible-label", "infeasible-apart")
+    models = (*labels, "independent", "joint", "shared-metrics", "own-metrics")
     searches = ("ucb", f"{UCB}NUMBER", "log-ei", "balls", "box", "anywhere", "firefly", "ascent")
     known = (*models, *searches, *(f"{word}NUMBER" for word in (EXPLORE, WAIT, SEEDS)))
     raise ValueError(

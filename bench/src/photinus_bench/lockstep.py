@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from photinus.engine import many
+from photinus.engine.acquisition.feasibility import Feasibility
 from photinus.engine.designers import gp_bandit
 from photinus.engine.designers.constants import Preset
 from photinus.engine.designers.snapshot import Snapshot
@@ -99,6 +100,11 @@ def _pick_side_by_side(
     model = fit(*many.stack(list(zip(keys, observations, strict=True))), device=device)
     program = programs.pick_program(first.max_categories, settings)
     past = many.stack([(s.past(),) for s in snapshots]) if settings.needs_past else ()
+    if any(snapshot.has_infeasible_apart for snapshot in snapshots):
+        told = [snapshot.feasibility().observations(size) for snapshot in snapshots]
+        keys, is_told = [s.key(gp_bandit.FIT) for s in snapshots], np.stack([t.is_completed for t in told])
+        other = fit(*many.stack(list(zip(keys, told, strict=True))), device=device)
+        past = (*past, Feasibility(other.y, is_told, other.fit.hyper))
     batches: list[list[dict[str, Any]]] = [[] for _ in snapshots]
     for _ in range(num_picks):
         keys = [s.key(gp_bandit.PICK) for s in snapshots]

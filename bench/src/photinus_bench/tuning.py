@@ -56,6 +56,7 @@ SETTINGS = {
             *("gaussian-noise", "uniform-noise", "cauchy-noise", "infeasible30"),
         )
     },
+    "infeasible30-5d": Setting("bbob", {"dimensions": [5], "variants": ["infeasible30"]}),
     "combo": Setting("combo", {}),
     **{f"batch{b}": Setting("bbob", {"dimensions": [20], "batch_sizes": [b]}) for b in (5, 10, 20)},
     "objectives2": Setting("fronts", {"dimensions": [5], "objectives": [2]}),

@@ -30,8 +30,8 @@ KeyData = UInt[Array, " 2"]  # what a key is made of
 class Observations(NamedTuple):
     """A study's trials, padded. Rows: completed in order of completion, then visited, then padding.
 
-    A *completed* trial has labels or is infeasible. A *visited* one (pending, failed, expired) has a place but
-    no label: it tells the model where, not what.
+    A *completed* trial has labels or is infeasible. A *visited* one (pending, failed, expired; infeasible where that is
+    judged apart, and then the first of these) has a place but no label: it tells the model where, not what.
     """
 
     features: Features  # (N, Dc), (N, Dk)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from photinus.engine import ascent, firefly
 from photinus.engine.acquisition import hypervolume
 from photinus.engine.acquisition.box import Box, box
+from photinus.engine.acquisition.feasibility import Feasibility, Feasible, feasible
 from photinus.engine.acquisition.log_ei import log_expected_improvement
 from photinus.engine.acquisition.pure_exploration import pure_exploration, threshold
 from photinus.engine.acquisition.trust_region import TrustRegion, constrain, trust_region
@@ -42,6 +43,7 @@ class ModelSettings(NamedTuple):
     labels: Labels = "warped"
     length_scales: LengthScales = "independent"
     metrics: Metrics = "shared"  # whether several have one set of hyperparameters or each its own
+    infeasible: Literal["label", "apart"] = "label"  # a bad label, or with one metric a model of its own
 
     def num_own(self, num_metrics: int) -> int | None:
         """How many sets of hyperparameters there are in a row; None for one that is not in a row."""
@@ -72,6 +74,7 @@ class Model(NamedTuple):
     fit: Fit
     y: Float[Array, "N M"]
     warping: Warping | Winsorising  # leading axis: metrics
+    feasibility: "Model | None" = None  # where infeasible trials are judged apart and there are some
 
 
 class Past(NamedTuple):
@@ -89,6 +92,7 @@ class Acquisition(NamedTuple):
     region: TrustRegion
     has_balls: bool  # whether that is where to search
     score: Callable[[Features], Array]
+    can_measure: Feasible | None = None
 
 
 class Pick(NamedTuple):
@@ -102,6 +106,7 @@ class Pick(NamedTuple):
     has_trust_region: Bool[Array, ""]
     jitter: Scalar
     num_evaluations: Int[Array, ""]
+    feasible: Scalar | None = None  # probability, where infeasible trials are judged apart
 
 
 def warp_metrics(
@@ -159,22 +164,31 @@ def acquisition(
     explores: Bool[Array, ""],
     settings: BanditSettings,
     past: Past | None = None,
+    told: Feasibility | None = None,
 ) -> Acquisition:
     """Pure exploration if `explores`, else the upper confidence bound or what the settings say, given warped labels.
 
-    Several metrics make the bound a hypervolume improvement, and there is no trust region then.
+    Several metrics make the bound a hypervolume improvement, and there is no trust region then. Where infeasible trials
+    are judged apart, the logarithm of the probability to be measured is added.
     """
     num_metrics = y.shape[1]
+    is_possible, can_measure = observations.is_real, None
+    if told is not None:
+        # What the objective would be at an infeasible place is nothing to improve on.
+        is_possible &= ~told.is_told | observations.is_completed
+        can_measure = feasible(observations, told)
     posterior = condition(hyper, observations, y)
     has_balls = num_metrics == 1 and settings.region == "balls"
     region = trust_region(observations, domain, has_balls, None if past is None else past.num_completed)
     at_trials = posterior.predict(observations.features)
-    tau = threshold(at_trials, observations.is_real, settings.ucb_coefficient)
+    tau = threshold(at_trials, is_possible, settings.ucb_coefficient)
 
     if num_metrics == 1 and settings.acquisition == "log_ei":
         # What the model expects of the best trial, not what was measured: luck is nothing to improve on. Those whose
         # results are awaited count, or the next point would lie beside them.
-        best = jnp.max(at_trials.mu[:, 0], where=observations.is_real, initial=-jnp.inf)
+        best = jnp.max(at_trials.mu[:, 0], where=is_possible, initial=-jnp.inf)
+        if told is not None:
+            best = jnp.where(jnp.any(is_possible), best, 0.0)  # nothing could be measured yet
 
         def promise(at: Prediction) -> Float[Array, " T"]:
             return log_expected_improvement(at, best, hyper.noise_variance)
@@ -193,9 +207,10 @@ def acquisition(
         at = posterior.predict(x)
         promising = promise(at)
         unknown = pure_exploration(at, tau, settings.explore_coefficient, settings.penalty_coefficient)
-        return jnp.where(explores, unknown, promising)
+        scores = jnp.where(explores, unknown, promising)
+        return scores if can_measure is None else scores + can_measure.log_probability(x)
 
-    return Acquisition(posterior, at_trials, region, has_balls, score)
+    return Acquisition(posterior, at_trials, region, has_balls, score, can_measure)
 
 
 def pick(
@@ -206,16 +221,18 @@ def pick(
     hyper: Hyperparameters,
     explores: Bool[Array, ""],
     past: Past | None = None,
+    told: Feasibility | None = None,
     *,
     max_categories: int,
     settings: BanditSettings,
 ) -> Pick:
     """Maximise the acquisition inside the trust region, whatever that is.
 
-    `past` is what a box needs, and any region where not all trials are observed.
+    `past` is what a box needs, and any region where not all trials are observed; `told` says which could be measured,
+    where that is judged apart.
     """
     key_search, key_weights = jax.random.split(key)
-    found = acquisition(key_weights, observations, y, domain, hyper, explores, settings, past)
+    found = acquisition(key_weights, observations, y, domain, hyper, explores, settings, past, told)
     posterior, at_trials, region = found.posterior, found.at_trials, found.region
     radius, has_trust_region = region.radius, region.is_active
     inside = None
@@ -240,6 +257,9 @@ def pick(
         has_trust_region=has_trust_region,
         jitter=posterior.jitter,
         num_evaluations=best.num_evaluations,
+        feasible=None
+        if found.can_measure is None
+        else jnp.exp(found.can_measure.log_probability(best.features))[0],
     )
 
 

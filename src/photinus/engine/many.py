@@ -77,6 +77,15 @@ def _suggest_alike(
 
 
 def _fit_alike(snapshots: list[Snapshot], size: int, device: str) -> list[Model]:
+    """Models of the labels, and of feasibility for all where one study needs it: to others it makes no difference."""
+    models = _fit_objectives(snapshots, size, device)
+    if not any(snapshot.has_infeasible_apart for snapshot in snapshots):
+        return models
+    others = _fit_objectives([snapshot.feasibility() for snapshot in snapshots], size, device)
+    return [model._replace(feasibility=other) for model, other in zip(models, others, strict=True)]
+
+
+def _fit_objectives(snapshots: list[Snapshot], size: int, device: str) -> list[Model]:
     settings = snapshots[0].preset.settings.model
     keys = [s.key(gp_bandit.FIT) for s in snapshots]
     if not long_study.is_beyond(snapshots[0].preset.fit_limit, size):

@@ -74,8 +74,8 @@ def test_algorithms_without_a_model_are_described_by_the_defaults():
 
 def test_one_model_is_fitted_for_many_questions(monkeypatch: pytest.MonkeyPatch):
     fits = []
-    fit = gp_bandit.fit
-    monkeypatch.setattr(gp_bandit, "fit", lambda *args: fits.append(1) or fit(*args))
+    fit = gp_bandit.fit_objective
+    monkeypatch.setattr(gp_bandit, "fit_objective", lambda *args: fits.append(1) or fit(*args))
     trials, point = noisy(13, 0.1), {"x": 0.3, "c": "a", "one": 3}
     first = predict(PROBLEM, trials, [point], 11)
     describe(PROBLEM, trials, 11)

@@ -111,7 +111,7 @@ def test_what_is_conditioned_on_are_rows_of_the_study():
     trials = [*history(50), *(pending(t) for t in history(53)[50:])]
     study, size = snapshot(trials), padded_size(54)
     model = gp_bandit.fit(study, size)
-    observations, y = long_study.active(study, model, size)
+    observations, y, _ = long_study.active(study, model, size)
     rows = long_study.rows_for_posterior(model.y[:50], study.features, model.fit.hyper, 32)
     assert observations.is_real.sum() == 32
     assert observations.is_completed.sum() == 29

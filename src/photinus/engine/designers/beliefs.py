@@ -37,7 +37,7 @@ def describe(
     own = hyperparameters.tell_own(study, hyper)
     return {
         "num_completed": int(study.is_feasible.sum()),
-        "num_infeasible": int((~study.is_feasible).sum()),
+        "num_infeasible": study.num_infeasible,
         **hyperparameters.tell(study, hyper),
         "objectives": {
             metric.name: own.get(metric.name, {}) | _describe_metric(study, model, m)

@@ -25,7 +25,7 @@ PAPER = Preset()
 # Every choice by measurement: docs/decisions/0010.
 DEFAULT = Preset(
     settings=BanditSettings(
-        model=ModelSettings(labels="winsorised", length_scales="joint", metrics="own"),
+        model=ModelSettings(labels="winsorised", length_scales="joint", metrics="own", infeasible="apart"),
         acquisition="log_ei",
         region="box",
         search=AscentSettings(),

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from photinus.engine import bandit
+from photinus.engine.acquisition.feasibility import Feasibility
 from photinus.engine.arrays import Array, Observations
 from photinus.engine.bandit import BanditSettings, Model, ModelSettings, Past, Pick
 from photinus.engine.cache import Program
@@ -59,7 +60,15 @@ def suggest(
 
 
 def fit(study: Snapshot, size: int) -> Model:
-    """Fit the model to the study's completed trials, on the host's side of the fence.
+    """Fit the model to the study's completed trials, and one of their feasibility where that is judged apart."""
+    model = fit_objective(study, size)
+    if not study.has_infeasible_apart:
+        return model
+    return model._replace(feasibility=fit_objective(study.feasibility(), size))
+
+
+def fit_objective(study: Snapshot, size: int) -> Model:
+    """Fit the model of the labels alone, on the host's side of the fence.
 
     Every start is a call of its own, from as many threads as there are cores: its matrices are too small for
     several cores to share one well.
@@ -76,7 +85,7 @@ def fit(study: Snapshot, size: int) -> Model:
 
 
 def remembered_fit(study: Snapshot, size: int) -> Model:
-    """`fit`, for questions about one model that come one after another: the same arguments, the same model."""
+    """`fit_objective`, for questions about one model one after another: the same arguments, the same model."""
     arguments = (study.key(FIT), study.observations(size))
     digest = hashlib.sha256(repr(study.preset.settings.model).encode())
     for array in jax.tree.leaves(arguments):
@@ -85,7 +94,7 @@ def remembered_fit(study: Snapshot, size: int) -> Model:
     with _remembering:
         if key in _remembered:
             return _remembered[key]
-    model = fit(study, size)
+    model = fit_objective(study, size)
     with _remembering:
         _remembered[key] = model
         while len(_remembered) > NUM_REMEMBERED:
@@ -120,7 +129,7 @@ def predict(
     study = Snapshot(problem, trials, seed, preset)
     size = padded_size(study.num_rows)
     model = remembered_fit(study, size)
-    observations, y = long_study.active(study, model, size)
+    observations, y, _ = long_study.active(study, model, size)
     features = study.encoder.encode([problem.space.validate(point) for point in points])
     rows: list[dict[str, dict[str, float | None]]] = []
     for start in range(0, len(points), QUERY_BATCH):
@@ -155,12 +164,16 @@ def pick_arguments(study: Snapshot, model: Model | None, explores: bool, size: i
     limit = study.preset.posterior_limit
     if model is None:
         num_rows = size if limit is None else min(size, limit)
-        observations, y = _empty(study, num_rows), np.zeros((num_rows, len(study.problem.metrics)))
+        y: Any = np.zeros((num_rows, len(study.problem.metrics)))
+        observations = _empty(study, num_rows)
         hyper = study.unfitted
+        told = Feasibility(y, observations.is_completed, hyper) if study.has_infeasible_apart else None
     else:
-        observations, y = long_study.active(study, model, size)
+        observations, y, told = long_study.active(study, model, size)
         hyper = model.fit.hyper
     arguments = study.key(PICK), observations, y, study.encoder.domain, hyper, np.bool_(explores)
+    if told is not None:
+        return (*arguments, study.past(), told)
     needs_past = study.preset.settings.needs_past or is_beyond(limit, size)
     return (*arguments, study.past()) if needs_past else arguments
 
@@ -215,6 +228,7 @@ def pick_arrays(
     hyper: Hyperparameters,
     explores: Array,
     past: Past | None = None,
+    told: Feasibility | None = None,
     **settings: Any,
 ) -> Pick:
     """`bandit.pick` with a key that is plain data."""
@@ -226,6 +240,7 @@ def pick_arrays(
         hyper,
         explores,
         past,
+        told,
         **settings,
     )
 

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from photinus.engine import bandit
+from photinus.engine.acquisition.feasibility import Feasibility
 from photinus.engine.arrays import Array, Observations
 from photinus.engine.bandit import Labels, Model, ModelSettings
 from photinus.engine.cache import Program
@@ -43,15 +44,23 @@ def sample(study: Snapshot, key: np.ndarray, y: Any) -> tuple[Any, ...]:
     return key, seen.features, pad_rows(y[rows], limit), seen.is_completed
 
 
-def active(study: Snapshot, model: Model, size: int) -> tuple[Observations, Any]:
-    """Observations and labels to condition on: all, or those that matter most."""
+def active(study: Snapshot, model: Model, size: int) -> tuple[Observations, Any, Feasibility | None]:
+    """Observations and labels to condition on: all, or those that matter most. And which of them could be measured."""
     limit = study.preset.posterior_limit
-    if limit is None or size <= limit:
-        return study.observations(size), model.y
-    y = np.asarray(model.y)[: study.num_completed]
-    rows = rows_for_posterior(y, study.features, hyperparameters.average(model.fit.hyper), limit)
-    labels = pad_rows(y[rows[rows < len(y)]], limit)
-    return study.observations(limit, rows), labels
+    rows = np.arange(study.num_rows)
+    if limit is not None and size > limit:
+        y = np.asarray(model.y)[: study.num_completed]
+        rows = rows_for_posterior(y, study.features, hyperparameters.average(model.fit.hyper), limit)
+        size = limit
+
+    def chosen(model: Model, count: int) -> Any:
+        return pad_rows(np.asarray(model.y)[rows[rows < count]], size)
+
+    told = None
+    if model.feasibility is not None:
+        is_told: Any = np.arange(size) < np.sum(rows < study.num_told)
+        told = Feasibility(chosen(model.feasibility, study.num_told), is_told, model.feasibility.fit.hyper)
+    return study.observations(size, rows), chosen(model, study.num_completed), told
 
 
 def history(study: Snapshot, num_rows: int) -> Observations:

@@ -30,6 +30,7 @@ def explain(study: Snapshot, model: Model, found: Pick, explores: bool) -> dict[
         "acquisition": float(found.score),
         "predicted": {name: {q: p[q] for q in QUANTILES} for name, p in predicted.items()},
         "warped": {name: {"mean": p["mean_warped"], "std": p["std_warped"]} for name, p in predicted.items()},
+        **({} if found.feasible is None else {"feasible": float(found.feasible)}),
         "trust_region": {"radius": float(found.radius) if found.has_trust_region else None},
         "hyperparameters": hyperparameters.tell(study, hyper) | ({"objectives": own} if own else {}),
         "nearest": nearest(study, found),
@@ -68,13 +69,13 @@ def quantile_rows(
 
 
 def nearest(study: Snapshot, found: Pick) -> list[dict[str, Any]]:
-    """Completed trials nearest to the pick in the unit cube; another category counts as distance 1."""
-    count = study.num_completed
+    """Told trials nearest to the pick in the unit cube; another category counts as distance 1."""
+    count = study.num_told
     differs = study.features.categorical[:count] != found.features.categorical
     squares = (study.features.continuous[:count] - found.features.continuous) ** 2
     distance = np.sqrt(np.sum(squares, axis=1) + np.sum(differs, axis=1))
     order = np.argsort(distance, kind="stable")[:NUM_NEAREST]
-    return [{"number": study.completed[i].number, "distance": float(distance[i])} for i in order]
+    return [{"number": study.told[i].number, "distance": float(distance[i])} for i in order]
 
 
 def _beats_the_best(study: Snapshot, predicted: dict[str, dict[str, float | None]]) -> bool:

@@ -1,5 +1,6 @@
 """One study as the bandit sees it at one moment: rows of arrays, grown by what has been picked since."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,11 @@ LABELLED = (TrialState.COMPLETED, TrialState.INFEASIBLE)
 
 
 class Snapshot:
-    """The trials of a study, split into completed and visited, and the number that comes next."""
+    """The trials of a study, split into completed and visited, and the number that comes next.
+
+    Rows are *told* trials first, that is, measured or infeasible. Where infeasible ones are judged apart they are no
+    completed trials to the model of the objective: they come after those, as the first of the visited.
+    """
 
     def __init__(self, problem: Problem, trials: Sequence[Trial], seed: int, preset: Preset) -> None:
         self.problem = problem
@@ -31,18 +36,29 @@ class Snapshot:
         self.seed = seed
         self.preset = preset
         self.number = next_number(trials)
-        self.completed = sorted((t for t in trials if t.state in LABELLED), key=_completion)
+        told = sorted((t for t in trials if t.state in LABELLED), key=_completion)
         visited = [t for t in trials if t.state not in LABELLED]
-        self.features = self.encoder.encode([t.params for t in (*self.completed, *visited)])
         signs = [1.0 if m.goal is Goal.MAXIMIZE else -1.0 for m in problem.metrics]
         self.signs = np.array(signs)
-        self.labels = encode_labels((t.values for t in self.completed), problem.metric_names, signs)
-        self.is_feasible = np.array([t.state is TrialState.COMPLETED for t in self.completed], dtype=bool)
-        self._num_known = _num_known(self.completed)
+        self._told_labels = encode_labels((t.values for t in told), problem.metric_names, signs)
+        self._is_measured = np.array([t.state is TrialState.COMPLETED for t in told], dtype=bool)
+        self._num_known = _num_known(told)
+        self._arrange(self.encoder.encode([t.params for t in (*told, *visited)]))
+        self.told = [told[row] for row in self._order]
         self._is_first_suggestion = all(t.algorithm is None for t in trials) and not self._has_centre()
-        latest_result = max((_completion(t) for t in self.completed), default=-1)
+        latest_result = max((_completion(t) for t in told), default=-1)
         latest_pending = max((_handed_out(t) for t in visited if not t.state.is_finished), default=-1)
         self._has_new_data = latest_result > latest_pending
+
+    def _arrange(self, features: Features) -> None:
+        """Put told rows, given in the order of completion and followed by the visited ones, into the model's order."""
+        is_measured, num_told = self._is_measured, len(self._is_measured)
+        is_apart = self.preset.settings.model.infeasible == "apart" and not self.problem.is_multi_objective
+        self._order = np.argsort(~is_measured, kind="stable") if is_apart else np.arange(num_told)
+        rows = np.concatenate([self._order, np.arange(num_told, len(features.continuous))])
+        self.features = Features(*(v[rows] for v in features))
+        completed = self._order[: int(is_measured.sum())] if is_apart else self._order
+        self.labels, self.is_feasible = self._told_labels[completed], is_measured[completed]
 
     @property
     def num_rows(self) -> int:
@@ -53,6 +69,28 @@ class Snapshot:
     def num_completed(self) -> int:
         """Rows that have their labels; they come first."""
         return len(self.labels)
+
+    @property
+    def num_told(self) -> int:
+        """Rows of trials that were measured or infeasible; they come first."""
+        return len(self._is_measured)
+
+    @property
+    def num_infeasible(self) -> int:
+        """Trials that could not be measured."""
+        return int((~self._is_measured).sum())
+
+    @property
+    def has_infeasible_apart(self) -> bool:
+        """Whether there are infeasible trials that the labels do not tell of."""
+        return self.num_told > self.num_completed
+
+    def feasibility(self) -> "Snapshot":
+        """The same trials with another label: 1 where they could be measured, -1 where they could not."""
+        other = copy.copy(self)
+        other.labels = np.where(np.arange(self.num_told) < self.num_completed, 1.0, -1.0)[:, None]
+        other.is_feasible = np.ones(self.num_told, dtype=bool)
+        return other
 
     @property
     def max_categories(self) -> int:
@@ -101,7 +139,7 @@ class Snapshot:
         return bool(np.any(np.all(self.features.continuous == centre, axis=1)))
 
     def _seed_is_due(self, num_seeds: int) -> bool:
-        return not self.num_completed or self.number < num_seeds or self.encoder.num_features == 0
+        return not self.num_told or self.number < num_seeds or self.encoder.num_features == 0
 
     def explores(self) -> bool:
         """Whether the next pick is pure exploration: more often without new data than with it."""
@@ -120,24 +158,27 @@ class Snapshot:
     def learn(self, values: Sequence[Mapping[str, float] | None]) -> None:
         """Give all visited trials their outcomes, in order; None for an infeasible one.
 
-        So a study goes on as if it had been read again with its new trials, but for `completed`.
+        So a study goes on as if it had been read again with its new trials, but for `told`.
         """
-        if len(values) != self.num_rows - self.num_completed:
+        num_told = self.num_told
+        if len(values) != self.num_rows - num_told:
             raise ValueError(
-                f"{self.num_rows - self.num_completed} visited trials need as many outcomes, got {len(values)}"
+                f"{self.num_rows - num_told} visited trials need as many outcomes, got {len(values)}"
             )
         labels = encode_labels(values, self.problem.metric_names, self.signs.tolist())
-        self._num_known = np.concatenate([self._num_known, np.full(len(values), self.num_completed)])
-        self.labels = np.concatenate([self.labels, labels])
-        self.is_feasible = np.concatenate([self.is_feasible, [value is not None for value in values]])
+        rows = np.concatenate([np.argsort(self._order), np.arange(num_told, self.num_rows)])
+        self._num_known = np.concatenate([self._num_known, np.full(len(values), num_told)])
+        self._told_labels = np.concatenate([self._told_labels, labels])
+        self._is_measured = np.concatenate([self._is_measured, [value is not None for value in values]])
+        self._arrange(Features(*(v[rows] for v in self.features)))
         self._has_new_data = True
 
     def past(self) -> Past:
         """What only all trials tell."""
-        labels = np.where(self.is_feasible, self.labels[:, 0], -np.inf)
-        categories = self.features.categorical[: len(labels)]
+        labels = np.where(self._is_measured, self._told_labels[:, 0], -np.inf)
+        categories = self.features.categorical[np.argsort(self._order)]
         length = box_length(labels, self._num_known, categories, self.encoder.num_features)
-        return Past(np.int64(self.num_completed), np.float64(length))  # pyright: ignore
+        return Past(np.int64(self.num_told), np.float64(length))  # pyright: ignore
 
     def key(self, purpose: int) -> np.ndarray:
         """Random key that belongs to the next number and a purpose."""
