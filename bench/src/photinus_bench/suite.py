@@ -4,7 +4,7 @@
     trials = 100                          # of every run; 100 if left out
     [[runs]]                              # one table or several; each may also have trials of its own
     problems = ["bbob/*"]                 # beginnings of tasks (tasks.py), with * for any name
-    dimensions = [20]                     # "M+3" follows the number of objectives; left out for combo
+    dimensions = [20]                     # "M+3" follows the number of objectives; left out for combo, engineering
     objectives = [2]                      # for dtlz, wfg and zdt
     variants = ["", "categorical50"]      # the words after that; "" for none
     batch_sizes = [1, 5]                  # [1] if left out
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from photinus_bench.record import RunKey
-from photinus_bench.tasks import MULTI_OBJECTIVE, NAMES, Task
+from photinus_bench.tasks import MULTI_OBJECTIVE, NAMES, ONE_SIZE, Task
 
 FOLDER = Path(__file__).parent / "suites"
 NUM_TRIALS = 100  # paper, section 4.1
@@ -120,7 +120,7 @@ def match_names(pattern: str) -> list[str]:
 
 def sizes(family: str, table: dict[str, Any]) -> list[list[str]]:
     """Parts of a task's text between name and variant."""
-    if family == "combo":
+    if family in ONE_SIZE:
         return [[]]
     has_several = family in MULTI_OBJECTIVE
     if "dimensions" not in table or has_several != ("objectives" in table):

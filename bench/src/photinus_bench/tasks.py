@@ -8,6 +8,7 @@
     bbob/f08/20d/infeasible25     a quarter of the space cannot be measured
     bbob/f08/20d/negated          maximised
     combo/ising                   also centroid, contamination and pestcontrol; categories permuted at random
+    engineering/spring            parts that must hold, most of whose designs are infeasible; also beam, column ...
     dtlz/2/5d/2m                  also wfg and zdt: several objectives
     rastrigin/8d                  shifted at random
 
@@ -28,12 +29,14 @@ from photinus_bench.variants import parse_variant, permute, shift
 NAMES = {
     "bbob": tuple(f"f{number:02}" for number in range(1, 25)),
     "combo": ("centroid", "contamination", "ising", "pestcontrol"),
+    "engineering": ("spring", "vessel", "truss", "beam", "column", "reducer"),
     "dtlz": ("1", "2", "3", "4", "5", "6", "7"),
     "wfg": ("1", "2", "3", "4", "5", "6", "7", "8", "9"),
     "zdt": ("1", "2", "3", "4", "6"),  # 5 has a fixed dimension
     "rastrigin": ("",),
 }
 MULTI_OBJECTIVE = ("dtlz", "wfg", "zdt")
+ONE_SIZE = ("combo", "engineering")  # each of their problems has its own number of parameters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +45,7 @@ class Task:
 
     family: str
     name: str = ""
-    dimension: int | None = None  # None for COMBO, whose problems have one size each
+    dimension: int | None = None  # None for families of `ONE_SIZE`
     num_objectives: int = 1
     wrappers: tuple[str, ...] = ()
 
@@ -53,9 +56,10 @@ class Task:
             raise ValueError(
                 f"no problem {self.name!r} of family {self.family!r}: there are {', '.join(known)}"
             )
-        if (self.dimension is None) != (self.family == "combo"):
+        if (self.dimension is None) != (self.family in ONE_SIZE):
             raise ValueError(
-                f"every family but combo needs a dimension, got {self.dimension} for {self.family}"
+                f"every family but {' and '.join(ONE_SIZE)} needs a dimension, "
+                f"got {self.dimension} for {self.family}"
             )
         if (self.num_objectives > 1) != (self.family in MULTI_OBJECTIVE):
             raise ValueError(
@@ -119,6 +123,10 @@ def build_base(task: Task, repeat: int) -> Experimenter:
             from photinus_bench.problems.combo import combo
 
             return permute(combo(task.name, of_task), of_repeat)
+        case "engineering":
+            from photinus_bench.problems.engineering import engineering
+
+            return engineering(task.name)
         case _:
             from photinus_bench.problems.multi_objective import multi_objective
 

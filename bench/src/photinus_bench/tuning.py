@@ -26,12 +26,14 @@ HALVES = {
     "tuning": {
         "bbob": [f"bbob/f{number:02}" for number in range(2, 25, 2)],
         "combo": ["combo/contamination", "combo/ising"],
+        "engineering": [f"engineering/{name}" for name in ("spring", "vessel", "truss", "beam")],
         "fronts": ["dtlz/*"],
         "many": ["dtlz/*"],
     },
     "validation": {
         "bbob": [f"bbob/f{number:02}" for number in range(1, 25, 2)],
         "combo": ["combo/centroid", "combo/pestcontrol"],
+        "engineering": ["engineering/column", "engineering/reducer"],
         "fronts": ["wfg/*", "zdt/*"],
         "many": ["wfg/*"],
     },
@@ -58,6 +60,7 @@ SETTINGS = {
     },
     "infeasible30-5d": Setting("bbob", {"dimensions": [5], "variants": ["infeasible30"]}),
     "combo": Setting("combo", {}),
+    "engineering": Setting("engineering", {}),
     **{f"batch{b}": Setting("bbob", {"dimensions": [20], "batch_sizes": [b]}) for b in (5, 10, 20)},
     "objectives2": Setting("fronts", {"dimensions": [5], "objectives": [2]}),
     **{f"objectives{m}": Setting("many", {"dimensions": ["M+3"], "objectives": [m]}) for m in (4, 6)},

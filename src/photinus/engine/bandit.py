@@ -169,7 +169,7 @@ def acquisition(
     """Pure exploration if `explores`, else the upper confidence bound or what the settings say, given warped labels.
 
     Several metrics make the bound a hypervolume improvement, and there is no trust region then. Where infeasible trials
-    are judged apart, the logarithm of the probability to be measured is added.
+    are judged apart, a multiple of the logarithm of the probability to be measured is added.
     """
     num_metrics = y.shape[1]
     is_possible, can_measure = observations.is_real, None
@@ -208,7 +208,7 @@ def acquisition(
         promising = promise(at)
         unknown = pure_exploration(at, tau, settings.explore_coefficient, settings.penalty_coefficient)
         scores = jnp.where(explores, unknown, promising)
-        return scores if can_measure is None else scores + can_measure.log_probability(x)
+        return scores if can_measure is None else scores + can_measure.log_weight(x)
 
     return Acquisition(posterior, at_trials, region, has_balls, score, can_measure)
 

@@ -44,8 +44,8 @@ def by_the_rules(labels, num_known, categories, num_features: int) -> float:
             wins, losses = 0, 0
         else:
             leader = next(i for i, v in enumerate(labels) if v == max(seen))
-            same = [c == categories[leader] for c, k in zip(categories, num_known, strict=True) if k == known]
-            wins, losses = 0, losses + sum(same)
+            own = [i for i, k in enumerate(num_known) if k == known and labels[i] is not None]
+            wins, losses = 0, losses + sum(categories[i] == categories[leader] for i in own)
         if wins == 3:
             side, wins = min(2 * side, 1.6), 0
         if losses >= max(4, num_features / 3):
@@ -80,7 +80,9 @@ def test_failures_halve_successes_double_and_a_tiny_box_opens():
     assert length([]) == length([1.0]) == 0.4
     assert length([1.0, *[0.0] * 3]) == 0.4
     assert length([1.0, *[0.0] * 4]) == 0.2
-    assert length([1.0, *[0.0] * 3, None]) == 0.2
+    assert length([1.0, *[0.0] * 3, *[None] * 9]) == 0.4  # what cannot be measured says nothing about the box
+    assert length([1.0, *[0.0] * 3, None, 0.0]) == 0.2
+    assert length([1.0, 2.0, 3.0, None, 4.0]) == 0.4  # but is no success
     assert length([0.0, 1.0, *[1.0] * 4]) == 0.2  # as good is not better
     # but on a plateau there is nothing to fail at
     assert length([1.0, *[1.0] * 9, None, None, *[1.0] * 9]) == 0.4

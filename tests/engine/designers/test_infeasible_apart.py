@@ -8,6 +8,7 @@ import pytest
 
 import photinus as ph
 from photinus.engine import many
+from photinus.engine.acquisition.feasibility import CAUTION
 from photinus.engine.designers import beliefs, gp_bandit
 from photinus.engine.designers.constants import DEFAULT, PAPER
 from photinus.engine.designers.snapshot import Snapshot
@@ -170,5 +171,5 @@ def test_studies_side_by_side_get_as_good_suggestions_as_alone():
     together = many.suggest_many(cases, preset=CALM)
     for (problem, trials, seed), [found] in zip(cases, together, strict=True):
         [alone] = gp_bandit.suggest(problem, trials, 1, seed, preset=CALM)
-        shift = 0.0 if "feasible" in alone.reason else np.log(found.reason["feasible"])
+        shift = 0.0 if "feasible" in alone.reason else CAUTION * np.log(found.reason["feasible"])
         assert found.reason["acquisition"] - shift == pytest.approx(alone.reason["acquisition"], abs=1e-5)

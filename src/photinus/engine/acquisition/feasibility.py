@@ -16,6 +16,8 @@ from photinus.engine.gp.posterior import OwnPosteriors, Posterior, condition
 # Ours. A fit takes the step from one label to the other for noise, but a place that could not be measured once cannot
 # be measured again: without this, searches come back to the infeasible side of an edge for ever.
 MOST_NOISE = 1e-4
+# Ours. An infeasible trial says nothing about the objective, so it is worth less than its chance to be a good one.
+CAUTION = 2.0
 
 
 class Feasibility(NamedTuple):
@@ -35,7 +37,11 @@ class Feasible(NamedTuple):
     def log_probability(self, x: Features) -> Float[Array, " T"]:
         """Of being measured, for each point."""
         at = self.posterior.predict(x)
-        return norm.logcdf((at.mu[:, 0] - self.edge) / at.sigma[:, 0])  # (40)
+        return norm.logcdf((at.mu[:, 0] - self.edge) / at.sigma[:, 0])
+
+    def log_weight(self, x: Features) -> Float[Array, " T"]:
+        """What is added to the logarithm of an improvement that only a measured point can bring."""
+        return CAUTION * self.log_probability(x)  # (40)
 
 
 def feasible(observations: Observations, told: Feasibility) -> Feasible:

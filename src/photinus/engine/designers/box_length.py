@@ -4,6 +4,7 @@ A function of the labels and categories, in the order of completion, and of what
 that knew the same results are judged together, as one batch: they succeed if one of them is better than all that they
 knew. Judged one by one, most of a batch would fail because of its best point, which they could not know. A trial with
 other categories than the best fails for their sake and says nothing about a box of numbers: its failure does not count.
+Nor does that of an infeasible one, which says where measuring ends, not that nothing better is near.
 Where the box has become tiny its place is exhausted: it opens to all there is, and closes in on what is best then.
 """
 
@@ -45,7 +46,7 @@ def box_length(labels: np.ndarray, num_known: np.ndarray, categories: np.ndarray
 
 
 def _batches(labels: np.ndarray, num_known: np.ndarray, categories: np.ndarray) -> Iterable[tuple[Any, ...]]:
-    """For trials that knew the same: how many had the categories of the best of it, and the ranges of labels.
+    """For trials that knew the same: how many had the categories of the best of it and a label, and their ranges.
 
     Best and worst of their own, then of what they knew.
     """
@@ -56,7 +57,7 @@ def _batches(labels: np.ndarray, num_known: np.ndarray, categories: np.ndarray) 
     worst = np.concatenate([[np.inf], np.minimum.accumulate(feasible)])
     leads = np.maximum.accumulate(np.where(labels > best[:-1], np.arange(len(labels)), 0))
     leader = np.concatenate([[0], leads])[num_known]  # row of the best that was known
-    is_telling = np.all(categories == categories[leader], axis=1)
+    is_telling = np.all(categories == categories[leader], axis=1) & np.isfinite(labels)
     order = np.argsort(num_known, kind="stable")
     known, starts = np.unique(num_known[order], return_index=True)
     bests, worsts = np.maximum.reduceat(labels[order], starts), np.minimum.reduceat(feasible[order], starts)
