@@ -8,12 +8,13 @@ import pytest
 from scipy import stats
 
 import photinus as ph
-from photinus.engine.designers.constants import PAPER
+from photinus.engine.designers.constants import DEFAULT, PAPER, Preset
 from photinus.problem import Problem
 from photinus_bench import lockstep
 from photinus_bench.lane import Lane
 from photinus_bench.problem import Experimenter
 from photinus_bench.tasks import Task, build
+from photinus_bench.wrappers import infeasible
 
 SPACE = {"x": ph.Float(-1, 1), "n": ph.Int(1, 30), "c": ph.Categorical(["a", "b", "c"])}
 
@@ -34,9 +35,11 @@ def lanes(num_objectives: int = 1) -> list[Lane]:
     return [Lane(bowl(0.1 * seed, num_objectives), seed) for seed in (3, 4, 5)]
 
 
-def advance(some: list[Lane], num_trials: int, batch_size: int = 1, device: str = "cpu") -> list[list[dict]]:
+def advance(
+    some: list[Lane], num_trials: int, batch_size: int = 1, device: str = "cpu", preset: Preset = PAPER
+) -> list[list[dict]]:
     for seconds in lockstep.run(
-        some, num_trials=num_trials, batch_size=batch_size, preset=PAPER, device=device
+        some, num_trials=num_trials, batch_size=batch_size, preset=preset, device=device
     ):
         assert seconds > 0
     return [[evaluation.params for evaluation in lane.done] for lane in some]
@@ -90,6 +93,26 @@ def test_side_by_side_starts_alike_and_searches_as_well(side_by_side):
     reached = [
         [min(evaluation.truth["cost0"] for evaluation in lane.done) for lane in some]
         for some in (alone, together)
+    ]
+    np.testing.assert_allclose(*reached, atol=0.05)
+
+
+@pytest.mark.long
+def test_infeasible_trials_are_judged_apart_side_by_side_as_well(side_by_side):
+    """Also where the study beside has none: both get to where they get alone."""
+
+    def some() -> list[Lane]:
+        cut = infeasible(bowl(0.3), lambda params: params["x"] < 0.5)
+        return [Lane(cut, 3), Lane(bowl(0.4), 4)]
+
+    alone, together = some(), some()
+    first = advance(alone, 16, preset=DEFAULT)
+    second = advance(together, 16, device=side_by_side, preset=DEFAULT)
+    assert [points[0] for points in first] == [points[0] for points in second]
+    assert any(np.isnan(evaluation.truth["cost0"]) for evaluation in together[0].done)
+    reached = [
+        [np.nanmin([evaluation.truth["cost0"] for evaluation in lane.done]) for lane in lanes]
+        for lanes in (alone, together)
     ]
     np.testing.assert_allclose(*reached, atol=0.05)
 

@@ -99,12 +99,12 @@ def _pick_side_by_side(
     fit = programs.fit_program(settings.model)
     model = fit(*many.stack(list(zip(keys, observations, strict=True))), device=device)
     program = programs.pick_program(first.max_categories, settings)
-    past = many.stack([(s.past(),) for s in snapshots]) if settings.needs_past else ()
-    if any(snapshot.has_infeasible_apart for snapshot in snapshots):
+    is_apart = any(snapshot.has_infeasible_apart for snapshot in snapshots)
+    past = many.stack([(s.past(),) for s in snapshots]) if settings.needs_past or is_apart else ()
+    if is_apart:
         told = [snapshot.feasibility().observations(size) for snapshot in snapshots]
-        keys, is_told = [s.key(gp_bandit.FIT) for s in snapshots], np.stack([t.is_completed for t in told])
         other = fit(*many.stack(list(zip(keys, told, strict=True))), device=device)
-        past = (*past, Feasibility(other.y, is_told, other.fit.hyper))
+        past = (*past, Feasibility(other.y, np.stack([t.is_completed for t in told]), other.fit.hyper))  # pyright: ignore
     batches: list[list[dict[str, Any]]] = [[] for _ in snapshots]
     for _ in range(num_picks):
         keys = [s.key(gp_bandit.PICK) for s in snapshots]
