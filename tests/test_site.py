@@ -44,7 +44,7 @@ def test_every_page_is_there_and_fetches_nothing_from_elsewhere(site: Path):
 
 def test_formulas_are_drawn_by_the_browser(site: Path):
     html = (site / "algorithm.html").read_text(encoding="utf-8")
-    assert html.count('class="equation" id="equation-') == 39
+    assert html.count('class="equation" id="equation-') == 40
     assert "arithmatex" not in html
     assert "$$" not in html
 

@@ -8,7 +8,7 @@ import pytest
 from photinus.space import Categorical, Discrete, Float, Int
 from photinus.trial import TrialState
 from photinus_bench.problem import Experimenter
-from photinus_bench.tasks import NAMES, Task, build
+from photinus_bench.tasks import MULTI_OBJECTIVE, NAMES, ONE_SIZE, Task, build
 from photinus_bench.variants import draw_value
 
 TEXTS = [
@@ -123,8 +123,8 @@ def test_the_latency_task_is_rastrigin() -> None:
 def test_every_name_is_built() -> None:
     for family, names in NAMES.items():
         for name in names:
-            dimension = None if family == "combo" else 5
-            num_objectives = 2 if family in ("dtlz", "wfg", "zdt") else 1
+            dimension = None if family in ONE_SIZE else 5
+            num_objectives = 2 if family in MULTI_OBJECTIVE else 1
             task = Task(family=family, name=name, dimension=dimension, num_objectives=num_objectives)
             assert len(build(task, 0).problem.metrics) == num_objectives
 
