@@ -155,6 +155,7 @@ def test_failed_trials_say_nothing_about_feasibility():
     assert "feasible" not in found.reason
 
 
+@pytest.mark.long
 def test_long_studies_know_it_too():
     trials = study(60)
     exact, limited = (gp_bandit.suggest(MIXED, trials, 2, 3, preset=p) for p in (CALM, SMALL))
@@ -163,6 +164,7 @@ def test_long_studies_know_it_too():
     assert min(s.params["x"] for s in limited) > 0.25
 
 
+@pytest.mark.long
 def test_studies_side_by_side_get_as_good_suggestions_as_alone():
     """A study without infeasible trials beside one with some is not disturbed by that."""
     plain = record((p, measured(MIXED, p["x"])) for p in design(20, seed=5))
