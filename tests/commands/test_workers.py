@@ -255,6 +255,27 @@ study.optimize_on(CommandWorkers(Command(words=words), 1), 1)
     assert wait_until(lambda: not is_alive(int(pid_file.read_text())))
 
 
+def test_a_command_does_not_begin_before_the_keeper_knows_of_it(tmp_path):
+    """`photinus` is killed just after it has started a process: nobody would end a command that runs by then."""
+    program = f"""
+import os, pathlib, signal
+import photinus as ph
+from photinus.commands import Command, CommandWorkers, keeper
+
+def killed(self, group):
+    pathlib.Path({str(tmp_path / "group")!r}).write_text(str(group))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+keeper.Keeper.add = killed
+study = ph.create_study({{"x": ph.Float(0, 1)}}, algorithm="random")
+study.optimize_on(CommandWorkers(Command(words=("touch", {str(tmp_path / "begun")!r})), 1), 1)
+"""
+    assert subprocess.run([sys.executable, "-c", program]).returncode == -signal.SIGKILL
+    group = int((tmp_path / "group").read_text())
+    assert wait_until(lambda: not is_alive(group))
+    assert not (tmp_path / "begun").exists()
+
+
 def test_parameters_travel_as_json():
     [trial] = run("import os; print(len(os.environ['PHOTINUS_PARAMS']))").trials
     assert trial.values == {"error": len(json.dumps(trial.params))}

@@ -2,12 +2,15 @@
 
 Parameters reach a command by its arguments, and all of them as JSON in its environment. A command leads a process
 group of its own: ending it ends what it started, and Ctrl-C in the terminal reaches this process alone, which then
-decides what becomes of the commands. Should this process be killed, a keeper ends them.
+decides what becomes of the commands. Should this process be killed, a keeper ends them; a command begins only once the
+keeper knows of it, so that no moment is a bad one to be killed at.
 """
 
 import contextlib
+import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -25,6 +28,8 @@ from photinus.executors import THREAD_VARIABLES, Evaluation
 from photinus.reporting import BoundTrial
 from photinus.trial import Measurement
 
+# A shell that becomes the command at a word from here; should no word come, since nobody is left here, it ends.
+GATE = ("/bin/sh", "-c", 'read -r word && exec "$@" < /dev/null', "sh")
 DRAIN_S = 1.0  # for output to arrive after the command's end, where something it started still holds the pipe
 MAX_LINE = 1 << 20  # bytes; a longer line is read in pieces
 KEPT_LINES = 10  # of stderr, for the message of a failed trial
@@ -110,10 +115,12 @@ class CommandWorkers:
         with self._mutex:  # or `kill` could miss a command that is just being started
             if self._is_killed:
                 return None
+            if shutil.which(words[0]) is None:  # the shell could say so only on behalf of the command
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), words[0])
             self._keeper = self._keeper or Keeper()  # there before the first command is
             process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
+                [*GATE, *words],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=self._environment(trial),
@@ -121,6 +128,9 @@ class CommandWorkers:
             )
             self._running.add(process)
             self._keeper.add(process.pid)
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError), process.stdin:  # it was killed by somebody else
+                process.stdin.write(b"begin\n")
             return process
 
     def _environment(self, trial: BoundTrial) -> dict[str, str]:
