@@ -1,4 +1,4 @@
-"""Parameters on a command line: `{name}` in an argument is replaced by the value; no shell is involved."""
+"""Parameters on a command line: `{name}` in an argument is replaced by the value; no shell reads it."""
 
 import re
 from collections.abc import Mapping, Sequence
