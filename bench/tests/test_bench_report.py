@@ -144,15 +144,16 @@ def test_latency_has_a_curve_for_each_algorithm_and_device():
             for a in algorithms
             for n in (10, 20)
         ]
-        return {"machine": machine, "rows": rows}
+        return {"machine": {"processor": "a processor", "cores": 16, "load": 4.0} | machine, "rows": rows}
 
     studies = {
-        "history-cpu": study({"processor": "a processor"}, "paper", "default"),
-        "history-gpu": study({"processor": "a processor", "gpu": "a card"}, "paper"),
+        "history-cpu": study({"load": 1.5, "cores": 2}, "paper", "default"),
+        "history-gpu": study({"gpu": "a card"}, "paper"),
     }
     section = sections_parts.latency(studies)
-    assert table_row(section.text[0], "default") == ["default", "cpu", "a processor", "10: 0.200, 20: 0.200"]
-    assert "| paper | gpu | a card | 10: 0.200, 20: 0.200 |" in section.text[0]
+    seconds = "10: 0.200, 20: 0.200"
+    assert table_row(section.text[0], "default") == ["default", "cpu", "a processor", "1.5 of 2", seconds]
+    assert f"| paper | gpu | a card | 4 of 16 | {seconds} |" in section.text[0]
     ((_, _, figure),) = section.figures
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "paper, cpu",

@@ -148,9 +148,11 @@ def latency(studies: dict[str, Any]) -> Section:
     if not found:
         return section
     panel = {}
-    lines = ["| algorithm | device | machine | trials: seconds |", "|---|---|---|---|"]
+    lines = ["| algorithm | device | machine | busy cores | trials: seconds |", "|---|---|---|---|---|"]
     for device, study in found.items():
         machine = study["machine"].get("gpu") or study["machine"]["processor"]
+        # Of what else ran there, for the most part: one study keeps one or two cores busy.
+        load = f"{study['machine']['load']:g} of {study['machine']['cores']}"
         for algorithm in dict.fromkeys(row["algorithm"] for row in study["rows"]):
             rows = [row for row in study["rows"] if row["algorithm"] == algorithm]
             length = np.array([row["num_trials"] for row in rows])
@@ -158,7 +160,7 @@ def latency(studies: dict[str, Any]) -> Section:
             middle = np.median(seconds, axis=1)
             panel[f"{algorithm}, {device}"] = length, Band(middle, seconds.min(axis=1), seconds.max(axis=1))
             cells = ", ".join(f"{n}: {s:.3f}" for n, s in zip(length, middle, strict=True))
-            lines.append(f"| {algorithm} | {device} | {machine} | {cells} |")
+            lines.append(f"| {algorithm} | {device} | {machine} | {load} | {cells} |")
     section.add_figure(
         "latency",
         "Seconds per suggestion on 8-D Rastrigin, one study at a time; medians, fastest and slowest.",
