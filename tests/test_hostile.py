@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from photinus.trial import Trial, TrialState
 SPACE = {"x": ph.Float(0, 1), "y": ph.Float(-5, 10)}
 INFEASIBLE, FAILED = {"infeasible": "diverged"}, {"failed": "worker lost"}
 HUGE, TINY = 1e300, 1e-300
+ALGORITHM = "default"
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -36,8 +38,16 @@ def nothing_compiled_ahead():
         yield
 
 
-def make(objectives: Any = "minimize") -> Study:
-    return ph.create_study(SPACE, objectives, algorithm="paper", seed=1)
+@pytest.fixture(autouse=True, scope="module", params=["default", "paper"])
+def algorithm(request):
+    """Everything here with either."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[__name__], "ALGORITHM", request.param)
+        yield request.param
+
+
+def make(objectives: Any = "minimize", space: dict[str, Any] = SPACE) -> Study:
+    return ph.create_study(space, objectives, algorithm=ALGORITHM, seed=1)
 
 
 def points(count: int) -> list[dict[str, float]]:
@@ -275,7 +285,7 @@ def wide_space(width: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("width", [1, 2, 8, 40, pytest.param(200, marks=pytest.mark.long)])
 def test_any_number_of_parameters_of_any_kind_leads_to_suggestions(width: int):
-    study = ph.create_study(wide_space(width), "maximize", algorithm="paper", seed=1)
+    study = make("maximize", wide_space(width))
     for value in (3.0, -1.0, 7.0):
         [trial] = study.ask()
         study.tell(trial, value)

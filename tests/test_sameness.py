@@ -20,6 +20,15 @@ from photinus.testing.designer import SPACE
 from photinus.trial import Suggestion, Trial
 
 PAIR = {"x": ph.Float(0, 1), "y": ph.Float(-5, 10)}
+ALGORITHM = "default"
+
+
+@pytest.fixture(autouse=True, scope="module", params=["default", "paper"])
+def algorithm(request):
+    """Everything here with either."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[__name__], "ALGORITHM", request.param)
+        yield request.param
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +45,7 @@ def mixed_value(params: dict[str, Any]) -> float:
 
 
 def make(space: dict[str, Any] = PAIR, seed: int = 5) -> Study:
-    return ph.create_study(space, algorithm="paper", seed=seed)
+    return ph.create_study(space, algorithm=ALGORITHM, seed=seed)
 
 
 def advance(study: Study, value, count: int, worker: str | None = None) -> list[Any]:
@@ -75,7 +84,7 @@ def test_trials_that_were_stored_and_read_again_give_the_same_suggestion(space: 
     advance(study, value, 6)
     study.ask()  # one more, pending
     trials = [Trial.from_dict(json.loads(json.dumps(trial.to_dict()))) for trial in study.trials]
-    again = designers.suggest(study.problem, trials, 2, study.seed, algorithm="paper")
+    again = designers.suggest(study.problem, trials, 2, study.seed, algorithm=ALGORITHM)
     assert again == [Suggestion(t.params, t.reason) for t in study.ask(2)]
 
 
@@ -107,7 +116,7 @@ from photinus.trial import Trial
 
 log = json.load(sys.stdin)
 problem, trials = Problem.from_dict(log["problem"]), [Trial.from_dict(t) for t in log["trials"]]
-found = designers.suggest(problem, trials, 2, log["seed"], algorithm="paper")
+found = designers.suggest(problem, trials, 2, log["seed"], algorithm=log["algorithm"])
 print(json.dumps([[s.params, s.reason] for s in found]))
 """
 
@@ -120,6 +129,7 @@ def test_another_process_goes_on_identically(tmp_path: Path, monkeypatch):
         "problem": study.problem.to_dict(),
         "trials": [trial.to_dict() for trial in study.trials],
         "seed": study.seed,
+        "algorithm": ALGORITHM,
     }
 
     def elsewhere() -> list[Any]:
@@ -210,7 +220,7 @@ import photinus as ph
 
 for name, value in {settings!r}.items():
     jax.config.update(name, value)
-study = ph.create_study({{"x": ph.Float(0, 1), "y": ph.Float(-5, 10)}}, algorithm="paper", seed=5)
+study = ph.create_study({{"x": ph.Float(0, 1), "y": ph.Float(-5, 10)}}, algorithm={algorithm!r}, seed=5)
 for x in (0.1, 0.5, 0.8):
     study.add_trial({{"x": x, "y": 10 * x}}, x * x)
 print(study.ask()[0].params)
@@ -233,7 +243,7 @@ def test_settings_of_the_users_jax_do_not_reach_the_engine(tmp_path: Path, monke
     said = []
     for settings in ({}, STRICT, STRICT):
         result = subprocess.run(
-            [sys.executable, "-c", USER.format(settings=settings)],
+            [sys.executable, "-c", USER.format(settings=settings, algorithm=ALGORITHM)],
             capture_output=True,
             text=True,
             check=False,

@@ -10,7 +10,7 @@ from photinus.engine.acquisition.trust_region import radius, trust_region
 from photinus.engine.bandit import BanditSettings, ModelSettings, warp_metrics
 from photinus.engine.cache import engine_context
 from photinus.engine.designers import beliefs, gp_bandit, long_study
-from photinus.engine.designers.constants import PAPER, Preset
+from photinus.engine.designers.constants import DEFAULT, PAPER, Preset
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.firefly import FireflySettings
 from photinus.engine.padding import padded_size
@@ -243,14 +243,14 @@ def test_two_hundred_parameters():
         completed(i, dict(zip(space, x.tolist(), strict=True)), {"value": float(np.sum((x[:5] - 0.4) ** 2))})
         for i, x in enumerate(rng.random((40, 200)))
     ]
-    [found] = gp_bandit.suggest(problem, trials, 1, 5, preset=LIMITED)
+    [found] = gp_bandit.suggest(problem, trials, 1, 5, preset=DEFAULT._replace(overwrite_probability=0.0))
     assert found.params.keys() == space.keys()
+    assert found.reason["method"] == "log_ei"
 
 
 @pytest.mark.long
 def test_ten_thousand_trials():
     trials = history(10_000)
-    preset = UNLIMITED._replace(fit_limit=256, posterior_limit=1024)
-    [found] = gp_bandit.suggest(MIXED, trials, 1, 5, preset=preset)
+    [found] = gp_bandit.suggest(MIXED, trials, 1, 5, preset=DEFAULT)
     assert bowl(found.params) < 0.1
     assert found.reason["jitter"] < 1e-4

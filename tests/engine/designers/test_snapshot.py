@@ -1,11 +1,12 @@
 import dataclasses
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 import photinus as ph
-from photinus.engine.designers.constants import PAPER
+from photinus.engine.designers.constants import DEFAULT, PAPER
 from photinus.engine.designers.quasi_random import halton
 from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.encoding import Encoder
@@ -83,6 +84,45 @@ def test_a_space_of_one_point_is_all_seeds():
     problem = Problem.define({"a": ph.Int(3, 3)})
     trials = record([({"a": 3}, measured(problem, 1.0))] * 5)
     assert [s.params for s in Snapshot(problem, trials, 0, PAPER).take_seeds(3)] == [{"a": 3}] * 3
+
+
+SMALL = {
+    "categories": {"a": ph.Categorical([1, 2, 3]), "b": ph.Categorical([1, 2, 3, 4])},
+    "switches": {f"b{i}": ph.Categorical([False, True]) for i in range(3)},
+    "grid": {"n": ph.Int(0, 4), "m": ph.Discrete([1, 2, 4])},
+}
+
+
+@pytest.mark.parametrize(
+    "goal", ["maximize", {"gain": "maximize", "cost": "minimize"}], ids=["one goal", "two"]
+)
+@pytest.mark.parametrize("space", SMALL.values(), ids=SMALL)
+def test_seeds_of_the_default_repeat_nothing_that_was_tried(space: dict, goal):
+    problem = Problem.define(space, goal)
+    size = math.prod(p.num_values if isinstance(p, ph.Int) else len(p.values) for p in space.values())
+    for seed in range(10):
+        [known] = Encoder(problem.space).spread(np.random.default_rng(seed).random((1, len(space))))
+        for state in (TrialState.QUEUED, TrialState.ACTIVE, Measurement.failed("broke")):
+            study = Snapshot(problem, record([(known, state)]), seed, DEFAULT)
+            seeds = [known, *(s.params for s in study.take_seeds(size - 1))]
+            assert len({tuple(params.values()) for params in seeds}) == size
+            [again] = study.take_seeds(1)  # nothing new is left
+            assert again.params in seeds
+
+
+def test_seeds_of_the_default_are_those_of_the_paper_where_none_was_tried():
+    for seed in range(5):
+        assert Snapshot(ONE_GOAL, [], seed, DEFAULT).take_seeds(8) == Snapshot(
+            ONE_GOAL, [], seed, PAPER
+        ).take_seeds(8)
+
+
+def test_new_seeds_at_once_are_new_seeds_one_by_one():
+    problem = Problem.define(SMALL["categories"], "maximize")
+    together = Snapshot(problem, [], 4, DEFAULT).take_seeds(12)
+    for i, expected in enumerate(together):
+        trials = record((s.params, TrialState.ACTIVE) for s in together[:i])
+        assert Snapshot(problem, trials, 4, DEFAULT).take_seeds(1) == [expected]
 
 
 # UCB or exploration.

@@ -15,6 +15,7 @@ class Preset(NamedTuple):
     num_seeds: int = 1  # paper, §3.8: the centre
     num_seeds_multi_objective: int = 10  # paper, App. B; the centre is one of them
     seeds_per_category: float = 0.0  # more of them for every categorical parameter, up to 10 in all
+    seeds_are_new: bool = False  # a seed that was tried gives way to the next one that was not
     # Rows at most, one of the padded sizes; see `active_set.py`. None: all, whatever that costs.
     fit_limit: int | None = None  # completed trials that hyperparameters are fitted to
     posterior_limit: int | None = None  # trials of any kind that the posterior is conditioned on
@@ -32,6 +33,7 @@ DEFAULT = Preset(
     ),
     waiting_probability=0.1,
     seeds_per_category=0.5,
+    seeds_are_new=True,
     fit_limit=256,
     posterior_limit=1024,
     quick_size=16,

@@ -20,6 +20,7 @@ from photinus.problem import Goal, Problem
 from photinus.trial import Suggestion, Trial, TrialState
 
 MOST_SEEDS = 10  # ours: for categories
+SEEDS_LOOKED_AT = 1000  # ours: for one that was not tried
 LABELLED = (TrialState.COMPLETED, TrialState.INFEASIBLE)
 
 
@@ -116,13 +117,29 @@ class Snapshot:
         num_seeds = self._num_seeds()
         taken: list[Suggestion] = []
         while len(taken) < count and self._seed_is_due(num_seeds):
-            if self._is_first_suggestion:
-                params, method = self.encoder.centre(generator(self.seed, self.number)), "centre"
-            else:
-                params, method = halton(self.encoder, self.seed, self.number, 1)[0], "quasi_random"
+            params, method = self._seed()
             self.add(params)
             taken.append(Suggestion(params=params, reason={"method": method, "intent": "explore"}))
         return taken
+
+    def _seed(self) -> tuple[dict[str, Any], str]:
+        """The next seed and what it is. Small spaces have few points, and Halton's come back to them."""
+        takes_all = not self.preset.seeds_are_new
+        if self._is_first_suggestion:
+            centre = self.encoder.centre(generator(self.seed, self.number))
+            if takes_all or not self._was_tried(centre):
+                return centre, "centre"
+        [own] = halton(self.encoder, self.seed, self.number, 1)
+        if takes_all or not self._was_tried(own):
+            return own, "quasi_random"
+        others = halton(self.encoder, self.seed, self.number + 1, SEEDS_LOOKED_AT)
+        return next((params for params in others if not self._was_tried(params)), own), "quasi_random"
+
+    def _was_tried(self, params: dict[str, Any]) -> bool:
+        row = self.encoder.encode([params])
+        return bool(
+            np.any(np.all(np.hstack([a == b for a, b in zip(self.features, row, strict=True)]), axis=1))
+        )
 
     def _num_seeds(self) -> int:
         preset = self.preset
