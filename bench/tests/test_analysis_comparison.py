@@ -51,14 +51,14 @@ def test_verdict(low: float, high: float, expected: Verdict):
     assert verdict(Interval((low + high) / 2, low, high)) == expected
 
 
-def test_a_single_run_decides_nothing():
-    slow = np.log(np.arange(1, NUM_TRIALS + 1))[None]
-    quick = np.log(3.0 * np.arange(1, NUM_TRIALS + 1))[None]
-    found = compare([Pair(slow, quick, UP, is_paired=True)], seed=0)
-    assert found.interval.low == found.interval.high > 0
-    assert found.verdict == Verdict.UNDECIDED
-    twice = [np.concatenate([curve, curve]) for curve in (slow, quick)]
-    assert compare([Pair(*twice, UP, is_paired=True)], seed=0).verdict == Verdict.BETTER
+@pytest.mark.parametrize(("num_problems", "num_repeats"), [(1, 1), (5, 1), (1, 5), (6, 1), (1, 6), (2, 3)])
+def test_fewer_than_six_runs_decide_nothing(num_problems: int, num_repeats: int):
+    slow = np.log(np.arange(1, NUM_TRIALS + 1))[None].repeat(num_repeats, axis=0)
+    quick = np.log(3.0 * np.arange(1, NUM_TRIALS + 1))[None].repeat(num_repeats, axis=0)
+    found = compare([Pair(slow, quick, UP, is_paired=True)] * num_problems, seed=0)
+    assert found.interval.low == pytest.approx(np.log(3.0))
+    is_decided = num_problems * num_repeats >= 6
+    assert found.verdict == (Verdict.BETTER if is_decided else Verdict.UNDECIDED)
 
 
 def test_interval_covers_the_true_median_about_as_often_as_it_says():
@@ -161,6 +161,6 @@ def test_nothing_to_compare_is_refused():
 
 
 def test_stopped_and_infeasible_runs_are_scored():
-    curves = np.full((2, NUM_TRIALS), -math.inf)
-    other = np.tile(np.arange(NUM_TRIALS, dtype=float), (2, 1))
+    curves = np.full((6, NUM_TRIALS), -math.inf)
+    other = np.tile(np.arange(NUM_TRIALS, dtype=float), (6, 1))
     assert compare([Pair(other, curves, UP, is_paired=True)], seed=0).verdict == Verdict.WORSE

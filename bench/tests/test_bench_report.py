@@ -92,7 +92,7 @@ def test_the_pages_are_whole_and_the_same_again(found, tmp_path):
         writing.write(Results(found), tmp_path / "none", tmp_path / name, tmp_path / name / "page.html")
     text = (tmp_path / "one/benchmarks.md").read_text()
     assert "| ax | +0.6" in text and "| better |" in text
-    assert "hebo | 1 | 1 | bbob/f01/20d | RuntimeError: not positive / definite" in text
+    assert "hebo | 1 | 1 | 40 | bbob/f01/20d | RuntimeError: not positive / definite" in text
     assert "cma cannot search combo/ising: no categories" in text
     assert "Not run yet: `make bench SUITE=noisy`." in text
     links = re.findall(r"\(images/benchmarks/([\w-]+)\.svg\)", text)
@@ -101,6 +101,36 @@ def test_the_pages_are_whole_and_the_same_again(found, tmp_path):
     assert page.count("data:image/svg+xml") == len(links) and "images/benchmarks" not in page
     for path in (tmp_path / "one").rglob("*.*"):
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
+
+
+def test_beside_each_claim_stands_what_was_found(found, tmp_path):
+    writing.write(Results(found), tmp_path / "none", tmp_path, tmp_path / "pages" / "page.html")
+    text = (tmp_path / "benchmarks.md").read_text()
+    verdicts = (
+        "against `photinus-paper`, better: ax; worse: optuna-gp, quasi-random and random; undecided: hebo."
+    )
+    claim, said = text.split("## Continuous spaces at 20 dimensions")[1].strip().split("\n\n")[:2]
+    assert claim.startswith("> The paper: ") and said == f"**Found:** {verdicts}"
+    eight = text.split("## Eight functions")[1].split("## ")[0]
+    assert "**Found:** lowest median after the last trial: ax on f01, f08, f15 and f21." in eight
+    dimensions = text.split("## Dimensions 5 to 80")[1].split("## ")[0]
+    assert "; optuna-gp worse at 5 and 20;" in dimensions and dimensions.count("hebo undecided at 20.") == 1
+    # No claim, no finding; no records, no finding.
+    for title in ("Integer and discrete parameters", "Seconds per suggestion", "Noisy objectives"):
+        assert "**Found:**" not in text.split(f"## {title}")[1].split("## ")[0]
+    assert text.count("**Found:**") >= 5
+
+
+def test_links_of_the_single_page_lead_to_the_folder_of_the_docs(found, tmp_path):
+    docs, page = tmp_path / "docs", tmp_path / "results" / "page.html"
+    (docs / "decisions").mkdir(parents=True)
+    (docs / "decisions" / "0010-the-default.md").touch()
+    for r in range(2):
+        run = record("bbob/f01/20d", "photinus-default", r, values("", "", r, 9))
+        found[run.key] = run
+    writing.write(Results(found), tmp_path / "none", docs, page)
+    links = re.findall(r'href="([^"#]+)', page.read_text())
+    assert links and all((page.parent / link).exists() for link in links)
 
 
 def table_row(text, first):

@@ -6,7 +6,7 @@ import numpy as np
 
 from photinus_bench.analysis.comparison import Comparison
 from photinus_bench.analysis.convergence import Band, band
-from photinus_bench.report import drawing
+from photinus_bench.report import drawing, findings
 from photinus_bench.report.results import Cell, Results
 from photinus_bench.report.section import Section, comparison_table, comparison_text
 from photinus_bench.tasks import NAMES
@@ -59,6 +59,7 @@ def add_violins(
         return
     others = {each: results.compare_like_vizier(tasks, BASELINE, each, **settings) for each in comparisons}
     section.add_figure(name, caption, drawing.violins(comparisons, BASELINE))
+    section.found = findings.against(comparisons)
     section.text.append(
         comparison_table(comparisons, {each: c for each, c in others.items() if c is not None})
     )

@@ -143,6 +143,15 @@ class Results:
                 values.append(medians)
         return median_interval(values, SEED) if values else None
 
+    def alone(self, tasks: Sequence[str], algorithm: str, num_trials: int = 100) -> list[Record]:
+        """Runs on the tasks that had the machine's cores for themselves."""
+        return [
+            record
+            for task in tasks
+            for record in self.runs(Cell(task, algorithm, 1, num_trials)).values()
+            if record.side_by_side == 1
+        ]
+
     def stops(self) -> dict[str, list[Record]]:
         """Runs that ended early, by algorithm."""
         found: dict[str, list[Record]] = defaultdict(list)

@@ -18,6 +18,7 @@ class Section:
     command: str  # that makes or extends the records
     text: list[str] = field(default_factory=list)
     figures: list[tuple[str, str, Figure]] = field(default_factory=list)  # (name, caption, figure)
+    found: str | None = None  # a sentence beside the claim
 
     def add_figure(self, name: str, caption: str, figure: Figure) -> None:
         """Put a figure at the end of the section."""
@@ -44,7 +45,7 @@ def comparison_table(
         other = (others or {}).get(name)
         lines.append(
             f"| {name} | {interval.median:+.2f} | {interval.low:+.2f} to {interval.high:+.2f} "
-            f"| {comparison.verdict.value} | {len(comparison.scores)} | {repeats_text(comparison.num_repeats)} "
+            f"| {comparison.verdict.value} | {len(comparison.scores)} | {range_text(comparison.num_repeats)} "
             f"| {'' if other is None else interval_text(other.interval)} |"
         )
     return "\n".join(lines)
@@ -57,11 +58,11 @@ def interval_text(interval: Interval) -> str:
 
 def comparison_text(comparison: Comparison) -> str:
     """A number, its interval and verdict, and on how many problems and repeats they rest."""
-    count = f"{len(comparison.scores)} x {repeats_text(comparison.num_repeats)}"
+    count = f"{len(comparison.scores)} x {range_text(comparison.num_repeats)}"
     return f"{interval_text(comparison.interval)}, {comparison.verdict.value}; {count}"
 
 
-def repeats_text(counts: Sequence[int]) -> str:
-    """How many repeats: one number, or the range where problems differ."""
+def range_text(counts: Sequence[int]) -> str:
+    """Counts as one number, or their range where they differ."""
     low, high = min(counts), max(counts)
     return str(low) if low == high else f"{low} to {high}"

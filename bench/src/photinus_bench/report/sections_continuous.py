@@ -1,8 +1,9 @@
 """Continuous spaces: violins, dimensions, single functions, noise, Ax with UCB, google-vizier itself."""
 
-from photinus_bench.report import drawing
+from photinus_bench.report import drawing, findings
 from photinus_bench.report.asking import (
     BASELINE,
+    DEFAULT,
     SINGLE_FUNCTIONS,
     add_violins,
     bbob,
@@ -17,7 +18,8 @@ from photinus_bench.report.results import Results
 from photinus_bench.report.section import Section, comparison_table
 
 DIMENSIONS = (5, 10, 20, 40, 80)
-VIZIER = (BASELINE, "vizier", "vizier-gp-bandit")
+VIZIER = (BASELINE, DEFAULT, "vizier", "vizier-gp-bandit")
+AX = (BASELINE, DEFAULT, "ax", "ax-ucb")
 NOISES = ("gaussian-noise", "uniform-noise", "cauchy-noise")
 
 
@@ -53,6 +55,7 @@ def dimensions(results: Results) -> Section:
             "Median log-efficiency over the BBOB functions by dimension.",
             drawing.medians(rows, "dimension", BASELINE, is_log=True),
         )
+        section.found = findings.by_setting(rows, "dimension")
         section.text.append(lines_table(rows, "D ="))
     return section
 
@@ -76,6 +79,7 @@ def single_functions(results: Results) -> Section:
             + ".",
             drawing.curves(panels, "trials", "gap to the optimum", is_log=True),
         )
+        section.found = findings.lowest_at_the_end(panels)
     return section
 
 
@@ -113,15 +117,15 @@ def ax_ucb(results: Results) -> Section:
         tasks,
         "ax-ucb",
         "Ax as it comes and with UCB, at 20-D.",
-        algorithms=["ax", "ax-ucb"],
+        algorithms=[name for name in AX if name != BASELINE],
     )
-    panels = {
-        task.split("/")[1]: gap_panel(results, task, [BASELINE, "ax", "ax-ucb"])
-        for task in bbob(20, names=SINGLE_FUNCTIONS)
-    }
+    shown = bbob(20, names=SINGLE_FUNCTIONS)
+    panels = {task.split("/")[1]: gap_panel(results, task, AX) for task in shown}
     section.add_figure(
         "ax-ucb-functions",
-        "The same on single functions: median and 40-60 percentiles.",
+        "The same on single functions: median and 40-60 percentiles. Repeats: "
+        + counts_text(results, shown, AX)
+        + ".",
         drawing.curves({t: p for t, p in panels.items() if p}, "trials", "gap to the optimum", is_log=True),
     )
     return section

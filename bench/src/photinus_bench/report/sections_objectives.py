@@ -1,6 +1,6 @@
 """Several objectives: violins, single problems, number of objectives."""
 
-from photinus_bench.report import drawing
+from photinus_bench.report import drawing, findings
 from photinus_bench.report.asking import (
     BASELINE,
     add_violins,
@@ -78,5 +78,6 @@ def number_of_objectives(results: Results) -> Section:
             "Median log-efficiency over DTLZ and WFG, D = M + 3.",
             drawing.medians(rows, "objectives", BASELINE),
         )
+        section.found = findings.by_setting(rows, "number of objectives")
         section.text.append(lines_table(rows, "M ="))
     return section

@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from photinus.engine import warping
+from photinus.engine import warping, winsorising
 from photinus.engine.cache import engine_context
 from photinus.engine.designers.quasi_random import halton
 from photinus.engine.encoding import Encoder
 from photinus.space import Float, SearchSpace
 from photinus_bench.analysis.comparison import Comparison
 from photinus_bench.analysis.convergence import Band
-from photinus_bench.report import drawing
+from photinus_bench.report import drawing, findings
 from photinus_bench.report.asking import BASELINE, DEFAULT, bbob, compare_all, counts_text, gap_panel
 from photinus_bench.report.results import Results
 from photinus_bench.report.section import Section, comparison_table
@@ -30,6 +30,7 @@ SEARCHES = (
 )
 STAGES = ("no-scaling", "no-half-rank", "no-log", "no-warping")
 WORST_SHOWN = 0.0  # penalties of the trust region are clipped, as in the paper
+PENALIZED = -1e6  # scores below lie outside the trust region
 
 
 def acquisition(studies: dict[str, Any]) -> Section:
@@ -65,8 +66,26 @@ def acquisition(studies: dict[str, Any]) -> Section:
         f"Penalties outside the trust region are shown as 0.{ours}",
         drawing.clouds(panels, "seconds counted", "acquisition reached", joins_medians=True, is_log_x=True),
     )
+    section.found = _acquisition_found(study)
     section.text.append(_acquisition_table(study))
     return section
+
+
+def _acquisition_found(study: dict[str, Any]) -> str:
+    parts = []
+    for has_region in (False, True):
+        ends: list[tuple[float, str]] = []
+        for search in _searches(study):
+            those = [r for r in study["rows"] if (r["search"], r["trust_region"]) == (search, has_region)]
+            if not those:
+                continue
+            last = [r for r in those if r["budget"] == max(row["budget"] for row in those)]
+            score, seconds = (float(np.median([row[key] for row in last])) for key in ("score", "counted_s"))
+            reached = "finds nothing inside it" if score < PENALIZED else f"reaches {_score(score)}"
+            ends.append((score, f"{search} {reached} in {seconds:.3f} s"))
+        best_first = [text for _, text in sorted(ends, reverse=True)]
+        parts.append(f"{'with' if has_region else 'without'} the trust region {', '.join(best_first)}")
+    return f"in the median at its largest budget, {'; '.join(parts)}."
 
 
 def _medians(rows: list[dict[str, Any]], key: str) -> np.ndarray:
@@ -103,7 +122,7 @@ def _acquisition_table(study: dict[str, Any]) -> str:
 
 
 def _score(value: float) -> str:
-    return "penalty" if value < -1e6 else f"{value:.3f}"
+    return "penalty" if value < PENALIZED else f"{value:.3f}"
 
 
 def lunacek(results: Results) -> Section:
@@ -127,9 +146,12 @@ def lunacek(results: Results) -> Section:
             drawing.curves(panels, "trials", "gap to the optimum"),
         )
         comparisons: dict[str, Comparison] = {}
-        for title in panels:
-            for name, comparison in compare_all(results, [tasks[title]], SEARCHES[1:]).items():
-                comparisons[f"{name}, {title}"] = comparison
+        rows: dict[str, dict[float, Comparison]] = {}
+        for dimension in (d for d in DIMENSIONS if f"{d}-D" in panels):
+            for name, comparison in compare_all(results, [tasks[f"{dimension}-D"]], SEARCHES[1:]).items():
+                comparisons[f"{name}, {dimension}-D"] = comparison
+                rows.setdefault(name, {})[float(dimension)] = comparison
+        section.found = findings.by_setting(rows, "dimension")
         section.text.append(comparison_table(comparisons))
     return section
 
@@ -166,8 +188,28 @@ def latency(studies: dict[str, Any]) -> Section:
         "Seconds per suggestion on 8-D Rastrigin, one study at a time; medians, fastest and slowest.",
         drawing.curves({"": panel}, "completed trials", "seconds", is_log=True, is_log_x=True),
     )
+    section.found = _latency_found(found)
     section.text.append("\n".join(lines))
     return section
+
+
+def _latency_found(found: dict[str, Any]) -> str | None:
+    if set(found) != {"cpu", "gpu"}:
+        return None
+    middles: dict[str, dict[str, dict[int, float]]] = {}
+    for device, study in found.items():
+        for row in study["rows"]:
+            by_length = middles.setdefault(row["algorithm"], {}).setdefault(device, {})
+            by_length[row["num_trials"]] = float(np.median(row["seconds"]))
+    parts = []
+    for algorithm, by_device in middles.items():
+        if set(by_device) == {"cpu", "gpu"}:
+            shared = sorted(set(by_device["cpu"]) & set(by_device["gpu"]))
+            quicker = [str(n) for n in shared if by_device["gpu"][n] < by_device["cpu"][n]]
+            parts.append(
+                f"with `{algorithm}` after {findings.in_words(quicker) if quicker else 'no number of'} trials"
+            )
+    return f"for one study at a time the GPU is quicker {', '.join(parts)}." if parts else None
 
 
 def warping_stages(results: Results) -> Section:
@@ -179,15 +221,18 @@ def warping_stages(results: Results) -> Section:
     )
     section.add_figure(
         "warping",
-        "200 labels with a few bad outliers (left) after each stage.",
+        "200 labels with a few bad outliers (left) after each stage of `paper`; and those of `default`, which only "
+        "cuts outliers and standardises.",
         drawing.histograms(_staged_labels(), "label"),
     )
     comparisons = compare_all(results, bbob(20), [f"{BASELINE}/{stage}" for stage in STAGES])
     if comparisons:
         section.text += [
-            "What the stages are worth: `paper` with one left out, or all three, against `paper`.",
+            "What the stages are worth: `paper` with one left out, or all three, against `paper`. `default` has none "
+            "of them; [decision 10](decisions/0010-the-default.md) has what its own labels are worth.",
             comparison_table(comparisons),
         ]
+        section.found = findings.against(comparisons)
         section.add_figure(
             "warping-scores",
             "Log-efficiency without stages of warping, by BBOB function at 20-D.",
@@ -200,12 +245,13 @@ def _staged_labels() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(1)
     labels = -np.concatenate([rng.gamma(2.0, 1.0, 190), rng.gamma(2.0, 30.0, 10)])
     with engine_context("cpu"):
-        scaled, ranked, final = jax.device_get(jax.jit(_stages)(labels))
+        scaled, ranked, final, fenced = jax.device_get(jax.jit(_stages)(labels))
     return {
         "labels": labels,
         "linear scaling": scaled,
         "half-rank": ranked,
         "logarithm, mean shift": final,
+        "default": fenced,
     }
 
 
@@ -213,7 +259,8 @@ def _stages(labels: jax.Array) -> tuple[jax.Array, ...]:
     everywhere = jnp.ones(labels.shape, bool)
     scaled, _, _ = warping.scale_linearly(labels, everywhere)
     ranked = warping.warp_half_rank(scaled, everywhere)[0]
-    return scaled, ranked, warping.warp(labels, everywhere, everywhere)[0]
+    fenced, _ = winsorising.winsorise(labels, everywhere, everywhere)
+    return scaled, ranked, warping.warp(labels, everywhere, everywhere)[0], fenced
 
 
 def halton_random(results: Results) -> Section:
@@ -250,6 +297,7 @@ def halton_random(results: Results) -> Section:
             "search begins with the centre, as every algorithm but random does.",
             comparison_table(comparisons),
         ]
+        section.found = findings.against(comparisons, "random search")
     return section
 
 

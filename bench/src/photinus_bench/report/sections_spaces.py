@@ -1,6 +1,6 @@
 """Spaces that are not continuous, and batches."""
 
-from photinus_bench.report import drawing
+from photinus_bench.report import drawing, findings
 from photinus_bench.report.asking import (
     BASELINE,
     add_violins,
@@ -58,7 +58,13 @@ def categorical_share(results: Results) -> Section:
             "Median log-efficiency over the BBOB functions at 20-D by share of categorical parameters.",
             drawing.medians(rows, "% of the parameters categorical", BASELINE),
         )
+        section.found = findings.by_setting(rows, "percentage")
         section.text.append(lines_table(rows, "%"))
+        if "hebo" in rows:
+            section.text.append(
+                "HEBO goes on where the fit of its model has failed, with predictions at random. With half of the "
+                "parameters categorical that was so wherever its output was looked at."
+            )
     return section
 
 
@@ -90,5 +96,6 @@ def batches(results: Results) -> Section:
             "Median log-efficiency over the BBOB functions at 20-D, everyone with the same batch size.",
             drawing.medians(rows, "batch size", BASELINE),
         )
+        section.found = findings.by_setting(rows, "batch size")
         section.text.append(lines_table(rows, "batch"))
     return section

@@ -7,8 +7,9 @@ from photinus_bench.analysis.speed import against_seconds
 from photinus_bench.report import drawing
 from photinus_bench.report.asking import bbob
 from photinus_bench.report.results import Cell, Results
-from photinus_bench.report.section import Section
+from photinus_bench.report.section import Section, range_text
 
+COMMAND = "make bench SUITE=bbob-20d`, and likewise every other suite, as `make bench SUITE=combo"
 SHOWN = ("f01", "f08", "f15", "f21")
 
 
@@ -26,10 +27,16 @@ def seconds(results: Results) -> Section:
             "alone.",
             drawing.bars(known, "seconds per suggestion"),
         )
-        lines = ["| algorithm | seconds | 95 % interval |", "|---|---|---|"]
+        lines = ["| algorithm | seconds | 95 % interval | runs | threads | on |", "|---|---|---|---|---|---|"]
         for name in sorted(known, key=lambda each: known[each].median):
-            interval = known[name]
-            lines.append(f"| {name} | {interval.median:.3g} | {interval.low:.3g} to {interval.high:.3g} |")
+            interval, alone = known[name], results.alone(tasks, name)
+            machines = [record.machine for record in alone]
+            threads = range_text([int(machine["threads"]) for machine in machines])
+            processors = " or ".join(sorted({machine["processor"] for machine in machines}))
+            lines.append(
+                f"| {name} | {interval.median:.3g} | {interval.low:.3g} to {interval.high:.3g} "
+                f"| {len(alone)} | {threads} | {processors} |"
+            )
         section.text.append("\n".join(lines))
     return section
 
@@ -69,19 +76,20 @@ def quality_per_minute(results: Results) -> Section:
 
 def early_ends(results: Results) -> Section:
     """Who stopped before the end, and who could not begin."""
-    section = Section("Who stopped early, and who could not begin", None, "make bench SUITE=...")
+    section = Section("Who stopped early, and who could not begin", None, COMMAND)
     stops = results.stops()
     if stops:
         lines = [
-            "| algorithm | runs that stopped | of | on | the reason of the first |",
-            "|---|---|---|---|---|",
+            "| algorithm | runs that stopped | of | after trials | on | the reason of the first |",
+            "|---|---|---|---|---|---|",
         ]
         for name, records in sorted(stops.items()):
             total = sum(record.key.algorithm == name for record in results.records)
             tasks = sorted({record.key.task for record in records})
             shown = ", ".join(tasks[:4]) + (f" and {len(tasks) - 4} more" if len(tasks) > 4 else "")
             reason = (records[0].stopped or "").splitlines()[0][:120].replace("|", "/")
-            lines.append(f"| {name} | {len(records)} | {total} | {shown} | {reason} |")
+            reached = range_text([len(record.truth) for record in records])
+            lines.append(f"| {name} | {len(records)} | {total} | {reached} | {shown} | {reason} |")
         section.text += ["Their curves go on flat from the trial where they stopped.", "\n".join(lines)]
     if results.unsupported:
         by_name: dict[str, list[str]] = {}

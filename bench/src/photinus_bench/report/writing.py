@@ -6,6 +6,7 @@ nothing: everything is in the records.
 
 import argparse
 import base64
+import os
 import re
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,6 +15,7 @@ from pathlib import Path
 import markdown
 
 from photinus_bench import records
+from photinus_bench.analysis.comparison import FEWEST_RUNS
 from photinus_bench.report import (
     drawing,
     sections_continuous,
@@ -79,13 +81,16 @@ def introduction(results: Results) -> str:
         [
             "# Benchmarks",
             "Every experiment of the paper, run again with Photinus and today's releases of its rivals in their "
-            "default settings. Made by `make bench-report` from the records in `bench/records`; each section names "
-            "the command that made its records, and the same command extends them.",
-            "**Log-efficiency** says how many times fewer trials an algorithm needs than `photinus-paper`, as a "
-            "natural logarithm: 0.7 means half as many, -0.7 twice as many. Intervals are 95 %, by a bootstrap over "
-            "problems and then repeats. *better* and *worse* are said where an interval allows it; *not losing* "
-            "where its lower end is above -0.1; everything else is *undecided*. *24 x 5* stands for 24 problems with 5 "
-            "repeats each. `photinus-default` is the default algorithm; where it has no row of its own it was not run.",
+            "default settings (`ax-ucb` apart, which is Ax with the paper's acquisition). Made by `make bench-report` "
+            "from the records in `bench/records`. Each section names the command behind its records: given again it "
+            'runs what is missing, and with `ARGS="--repeats 30"` more repeats than its suite asks for.',
+            "**Log-efficiency** says how many times fewer trials an algorithm needs than another, `photinus-paper` "
+            "where nothing else is said, as a natural logarithm: 0.7 means half as many, -0.7 twice as many. Scores of "
+            "a problem are clipped at 2, so +2.00 stands for 7.4 times and more. Intervals are 95 %, by a "
+            "bootstrap over problems and then repeats. *better* and *worse* are said where an interval allows it; "
+            "*not losing* where its lower end is above -0.1; everything else is *undecided*, and so is what fewer "
+            f"than {FEWEST_RUNS} runs say. *24 x 5* stands for 24 problems with 5 repeats each. A cell is empty where "
+            "an algorithm was not run, or cannot search such spaces (named in the section on early ends).",
             f"There are {len(found)} runs, from {span}, on: {'; '.join(machines) or 'nothing'}. Versions: {listed}.",
         ]
     )
@@ -102,6 +107,8 @@ def to_markdown(sections: Sequence[Section], introduction: str, images: str) -> 
         parts.append(f"## {section.title}")
         if section.claim:
             parts.append(f"> The paper: {section.claim}")
+        if section.found and section.claim:
+            parts.append(f"**Found:** {section.found}")
         if section.is_empty:
             parts.append(f"Not run yet: `{section.command}`.")
             continue
@@ -111,9 +118,10 @@ def to_markdown(sections: Sequence[Section], introduction: str, images: str) -> 
     return "\n\n".join(parts) + "\n"
 
 
-def to_html(text: str, figures: dict[str, str]) -> str:
-    """One page without any other file."""
+def to_html(text: str, figures: dict[str, str], docs: str) -> str:
+    """One page without any other file; its links to other pages go to the folder `docs`, seen from there."""
     body = markdown.markdown(text, extensions=["tables"])
+    body = re.sub(r'href="(?![a-z]+:|#)', f'href="{docs}/', body)
 
     def inline(match: re.Match[str]) -> str:
         data = base64.b64encode(figures[match[1]].encode()).decode()
@@ -139,7 +147,7 @@ def write(results: Results, folder: Path, docs: Path, page: Path) -> None:
     text = to_markdown(sections, introduction(results), "images/benchmarks")
     (docs / "benchmarks.md").write_text(text)
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(to_html(text, figures))
+    page.write_text(to_html(text, figures, os.path.relpath(docs, page.parent)))
 
 
 def main() -> None:
