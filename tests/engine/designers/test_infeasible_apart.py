@@ -98,7 +98,7 @@ def test_what_is_learnt_trial_by_trial_is_what_is_read_at_once():
 
 
 def test_the_box_hears_of_infeasible_trials_in_their_order():
-    """As if they had bad labels: they are failures, which shorten it."""
+    """As if they had bad labels, though neither counts as a trial that was not better."""
     trials = study(30)
     label = CALM._replace(
         settings=CALM.settings._replace(model=CALM.settings.model._replace(infeasible="label"))
