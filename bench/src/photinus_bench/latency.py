@@ -26,7 +26,7 @@ from photinus_bench.tables import render
 
 RESULTS = Path(__file__).parents[2] / "results"
 NUM_TRIALS = (10, 50, 100, 250, 500, 1000, 2000, 10_000)
-NUM_PARAMETERS = (5, 20, 50)
+NUM_PARAMETERS = (5, 20, 50, 200)
 SEED = 1
 OURS, PAPER = "default", "paper"
 MODULES = {
@@ -35,10 +35,11 @@ MODULES = {
     "optuna": "optuna_plain",
     "optuna+greenlet": "optuna_gp",
     "ax": "ax_client",
+    "hebo": "hebo_plain",
     "vizier": "google_vizier",
 }
 # google-vizier compiles anew for every suggestion and takes about ten seconds each; the others take minutes beyond.
-LARGEST = {"vizier": 100, PAPER: 1000, "optuna": 1000, "optuna+greenlet": 1000, "ax": 1000}
+LARGEST = {"vizier": 100, PAPER: 1000, "optuna": 1000, "optuna+greenlet": 1000, "ax": 1000, "hebo": 500}
 FLOOR_FROM = 1000  # below this size overhead, not linear algebra, is what there is to win
 IDLE_LOAD = 0.5  # more than this before the run disturbs it
 COLD = (10, 20)
