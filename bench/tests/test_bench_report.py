@@ -114,7 +114,7 @@ def test_beside_each_claim_stands_what_was_found(found, tmp_path):
     eight = text.split("## Eight functions")[1].split("## ")[0]
     assert "**Found:** lowest median after the last trial: ax on f01, f08, f15 and f21." in eight
     dimensions = text.split("## Dimensions 5 to 80")[1].split("## ")[0]
-    assert "; optuna-gp worse at 5 and 20;" in dimensions and dimensions.count("hebo undecided at 20.") == 1
+    assert "; optuna-gp worse at 5 and 20;" in dimensions and "hebo undecided" not in dimensions.split("|")[0]
     # No claim, no finding; no records, no finding.
     for title in ("Integer and discrete parameters", "Seconds per suggestion", "Noisy objectives"):
         assert "**Found:**" not in text.split(f"## {title}")[1].split("## ")[0]

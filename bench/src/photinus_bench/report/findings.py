@@ -27,9 +27,9 @@ def against(comparisons: Mapping[str, Comparison], baseline: str = BASELINE_IN_W
 
 
 def by_setting(rows: Mapping[str, Mapping[float, Comparison]], setting: str) -> str:
-    """The same where there are several settings, algorithm by algorithm."""
+    """The same where there are several settings, algorithm by algorithm; one setting alone shows no course."""
     parts = []
-    for name, points in rows.items():
+    for name, points in ((name, points) for name, points in rows.items() if len(points) > 1):
         groups = []
         for verdict in Verdict:
             values = [f"{value:g}" for value, each in sorted(points.items()) if each.verdict is verdict]
