@@ -38,7 +38,9 @@ def nothing_compiled_ahead():
         yield
 
 
-@pytest.fixture(autouse=True, scope="module", params=["default", pytest.param("paper", marks=pytest.mark.long)])
+@pytest.fixture(
+    autouse=True, scope="module", params=["default", pytest.param("paper", marks=pytest.mark.long)]
+)
 def algorithm(request):
     """Everything here with either; what is in use by default is what is waited for."""
     with pytest.MonkeyPatch.context() as patch:

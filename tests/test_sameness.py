@@ -23,7 +23,9 @@ PAIR = {"x": ph.Float(0, 1), "y": ph.Float(-5, 10)}
 ALGORITHM = "default"
 
 
-@pytest.fixture(autouse=True, scope="module", params=["default", pytest.param("paper", marks=pytest.mark.long)])
+@pytest.fixture(
+    autouse=True, scope="module", params=["default", pytest.param("paper", marks=pytest.mark.long)]
+)
 def algorithm(request):
     """Everything here with either; what is in use by default is what is waited for."""
     with pytest.MonkeyPatch.context() as patch:
