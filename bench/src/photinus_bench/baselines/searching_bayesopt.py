@@ -4,6 +4,9 @@ The first point is one that a user probes, which `maximize` takes before its fiv
 package's ConstantLiar around its default, UCB with kappa = 2.576. It refuses points that it has seen unless
 duplicates are allowed; on finite spaces they come up, so they are. It knows no logarithmic scales: such parameters are
 searched by their position between the bounds. It has no infeasible points and is told the worst value so far for them.
+
+Where there are categories its acquisition function is searched by differential evolution, which takes minutes an answer
+and can end in an error of its own. Such runs are recorded with `--limit 120`: an answer that takes longer ends the run.
 """
 
 import warnings
