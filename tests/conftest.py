@@ -1,4 +1,4 @@
-"""A PostgreSQL of the run's own."""
+"""What several files of tests need: a PostgreSQL of the run's own, and both algorithms in turn."""
 
 import os
 import shutil
@@ -48,3 +48,11 @@ def postgresql(postgresql_server: str) -> Iterator[str]:
     yield f"{postgresql_server}{separator}options={quote(f'-csearch_path={schema}')}"
     with engine.connect() as connection:
         connection.execute(sa.text(f"DROP SCHEMA {schema} CASCADE"))
+
+
+@pytest.fixture(scope="module", params=["default", pytest.param("paper", marks=pytest.mark.long)])
+def algorithm(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A module's `ALGORITHM` is either; `make test` waits only for what is in use by default."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(request.module, "ALGORITHM", request.param)
+        yield

@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +26,9 @@ from photinus.trial import Trial, TrialState
 SPACE = {"x": ph.Float(0, 1), "y": ph.Float(-5, 10)}
 INFEASIBLE, FAILED = {"infeasible": "diverged"}, {"failed": "worker lost"}
 HUGE, TINY = 1e300, 1e-300
-ALGORITHM = "default"
+ALGORITHM = "default"  # and "paper" in `make test-long`
+
+pytestmark = pytest.mark.usefixtures("algorithm")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -36,16 +37,6 @@ def nothing_compiled_ahead():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gp_bandit, "PREPARE_AHEAD", 0)
         yield
-
-
-@pytest.fixture(
-    autouse=True, scope="module", params=["default", pytest.param("paper", marks=pytest.mark.long)]
-)
-def algorithm(request):
-    """Everything here with either; what is in use by default is what is waited for."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules[__name__], "ALGORITHM", request.param)
-        yield request.param
 
 
 def make(objectives: Any = "minimize", space: dict[str, Any] = SPACE) -> Study:

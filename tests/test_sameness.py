@@ -20,17 +20,9 @@ from photinus.testing.designer import SPACE
 from photinus.trial import Suggestion, Trial
 
 PAIR = {"x": ph.Float(0, 1), "y": ph.Float(-5, 10)}
-ALGORITHM = "default"
+ALGORITHM = "default"  # and "paper" in `make test-long`
 
-
-@pytest.fixture(
-    autouse=True, scope="module", params=["default", pytest.param("paper", marks=pytest.mark.long)]
-)
-def algorithm(request):
-    """Everything here with either; what is in use by default is what is waited for."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules[__name__], "ALGORITHM", request.param)
-        yield request.param
+pytestmark = pytest.mark.usefixtures("algorithm")
 
 
 @pytest.fixture(autouse=True)

@@ -59,6 +59,8 @@ def test_fewer_than_six_runs_decide_nothing(num_problems: int, num_repeats: int)
     assert found.interval.low == pytest.approx(np.log(3.0))
     is_decided = num_problems * num_repeats >= 6
     assert found.verdict == (Verdict.BETTER if is_decided else Verdict.UNDECIDED)
+    one_of_ours = compare([Pair(slow[:1], quick, UP, is_paired=False)] * num_problems, seed=0)
+    assert one_of_ours.verdict == (Verdict.BETTER if num_problems >= 6 else Verdict.UNDECIDED)
 
 
 def test_interval_covers_the_true_median_about_as_often_as_it_says():

@@ -150,7 +150,7 @@ RIVALS = {
         Rival("optuna-tpe", "searching_optuna", "tpe", "optuna"),
         Rival("skopt", "searching_skopt", "", "skopt"),
         Rival("smac", "searching_smac", "hpo", "smac"),
-        Rival("smac-black-box", "searching_smac", "black-box", "smac"),
+        Rival("smac-black-box", "searching_smac", "black-box", "smac"),  # for suites of one's own
         Rival("vizier", "searching_vizier", "default", "vizier"),
         Rival("vizier-gp-bandit", "searching_vizier", "gp-bandit", "vizier"),
     )

@@ -235,7 +235,8 @@ def _shapes(arguments: tuple) -> list:
     return [(np.shape(v), np.asarray(v).dtype) for v in jax.tree.leaves(arguments)]
 
 
-def test_two_hundred_parameters():
+@pytest.mark.parametrize("preset", [DEFAULT._replace(overwrite_probability=0.0), LIMITED])
+def test_two_hundred_parameters(preset):
     space = {f"x{d}": ph.Float(0, 1) for d in range(200)}
     problem = Problem.define(space, "minimize")
     rng = np.random.default_rng(0)
@@ -243,7 +244,7 @@ def test_two_hundred_parameters():
         completed(i, dict(zip(space, x.tolist(), strict=True)), {"value": float(np.sum((x[:5] - 0.4) ** 2))})
         for i, x in enumerate(rng.random((40, 200)))
     ]
-    [found] = gp_bandit.suggest(problem, trials, 1, 5, preset=DEFAULT._replace(overwrite_probability=0.0))
+    [found] = gp_bandit.suggest(problem, trials, 1, 5, preset=preset)
     assert found.params.keys() == space.keys()
     assert found.reason["method"] == "log_ei"
 

@@ -16,7 +16,7 @@ from photinus.problem import Goal
 from photinus_bench.analysis import log_efficiency
 from photinus_bench.analysis.bootstrap import Interval, Verdict, two_level_interval, verdict
 
-FEWEST_RUNS = 6  # that decide anything: all of six go one way by chance in 3 % of cases, all of five in 6 %
+FEWEST_RUNS = 6  # of either side, to decide: six go one way by chance in 3 % of cases, five in 6 %
 NUM_RESAMPLES = 200  # of the repeats of each problem; problems are drawn thousands of times among these
 
 
@@ -76,8 +76,9 @@ def compare(
     estimates, resampled = table[:, 0], table[:, 1:]
     interval = two_level_interval(estimates, resampled, rng)
     num_repeats = tuple(len(pair.compared) for pair in pairs)
-    # The interval of one run has no width, and that of four is the range of their scores.
-    decided = verdict(interval) if sum(num_repeats) >= FEWEST_RUNS else Verdict.UNDECIDED
+    num_runs = min(sum(len(pair.baseline) for pair in pairs), sum(num_repeats))
+    # The interval of one run has no width, and that of four problems with one each is the range of their scores.
+    decided = verdict(interval) if num_runs >= FEWEST_RUNS else Verdict.UNDECIDED
     return Comparison(estimates, num_repeats, interval, decided)
 
 

@@ -6,9 +6,8 @@ observed as infinite, which it leaves out of its data. Its own seed covers the S
 NumPy, torch and Python that the rest draws from are seeded here.
 
 With many categories its fit can end in a covariance that is not a number (version 0.3.6: the step of its noisy
-gradient descent is divided by gradients that vanish). It then prints jitters up to 1 and predicts at random: seen each
-time with ten categories for each of ten parameters, now and then with five for each of 25, never with two for each
-of 24 nor in continuous spaces. That is its own behaviour in its default settings, and is recorded as it is.
+gradient descent is divided by gradients that vanish). It then prints jitters up to 1 and predicts at random;
+`hebo_fits.py` shows where. That is its own behaviour in its default settings, and is recorded as it is.
 """
 
 import random

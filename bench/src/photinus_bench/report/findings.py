@@ -1,12 +1,12 @@
 """What was found, in a sentence beside each claim of the paper; made from the same numbers as the tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from photinus.problem import Goal
 from photinus_bench.analysis.bootstrap import Verdict
-from photinus_bench.analysis.comparison import Comparison
-from photinus_bench.analysis.convergence import Band
+from photinus_bench.analysis.comparison import Comparison, Pair
 
 BASELINE_IN_WORDS = "`photinus-paper`"
 
@@ -17,7 +17,7 @@ def in_words(names: list[str]) -> str:
 
 
 def against(comparisons: Mapping[str, Comparison], baseline: str = BASELINE_IN_WORDS) -> str:
-    """Who is how much better or worse than the baseline, by verdict."""
+    """Who is better or worse than the baseline, by verdict."""
     groups = []
     for verdict in Verdict:
         names = sorted(name for name, each in comparisons.items() if each.verdict is verdict)
@@ -26,7 +26,7 @@ def against(comparisons: Mapping[str, Comparison], baseline: str = BASELINE_IN_W
     return f"against {baseline}, {'; '.join(groups)}."
 
 
-def by_setting(rows: Mapping[str, Mapping[float, Comparison]], setting: str) -> str:
+def by_setting(rows: Mapping[str, Mapping[float, Comparison]], setting: str) -> str | None:
     """The same where there are several settings, algorithm by algorithm; one setting alone shows no course."""
     parts = []
     for name, points in ((name, points) for name, points in rows.items() if len(points) > 1):
@@ -36,13 +36,22 @@ def by_setting(rows: Mapping[str, Mapping[float, Comparison]], setting: str) -> 
             if values:
                 groups.append(f"{verdict.value} at {in_words(values)}")
         parts.append(f"{name} {', '.join(groups)}")
-    return f"against {BASELINE_IN_WORDS}, by {setting}: {'; '.join(parts)}."
+    return f"against {BASELINE_IN_WORDS}, by {setting}: {'; '.join(parts)}." if parts else None
 
 
-def lowest_at_the_end(panels: Mapping[str, Mapping[str, tuple[np.ndarray, Band]]]) -> str:
-    """Whose median is lowest after the last trial, panel by panel."""
-    winners: dict[str, list[str]] = {}
-    for title, panel in panels.items():
-        winners.setdefault(min(panel, key=lambda name: panel[name][1].median[-1]), []).append(title)
-    ranked = sorted(winners.items(), key=lambda item: -len(item[1]))
-    return f"lowest median after the last trial: {'; '.join(f'{name} on {in_words(on)}' for name, on in ranked)}."
+def ahead_at_the_end(pairs: Mapping[str, Sequence[Pair]]) -> str:
+    """On how many problems an algorithm's median after the last trial is better than the baseline's, most first."""
+    parts = []
+    for name, those in pairs.items():
+        num_ahead = sum(is_ahead_at_the_end(pair) for pair in those)
+        parts.append((-num_ahead / len(those), f"{name} on {num_ahead} of {len(those)}"))
+    return (
+        f"with a better median than {BASELINE_IN_WORDS} after the last trial, on the repeats that both have: "
+        f"{', '.join(text for _, text in sorted(parts))}."
+    )
+
+
+def is_ahead_at_the_end(pair: Pair) -> bool:
+    """Whether the compared algorithm's median after the last trial is the better one."""
+    baseline, compared = (np.median(curves[:, -1]) for curves in (pair.baseline, pair.compared))
+    return bool(compared < baseline if pair.goal is Goal.MINIMIZE else compared > baseline)

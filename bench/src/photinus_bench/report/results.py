@@ -132,25 +132,27 @@ class Results:
         return compare(pairs, SEED, vizier_comparator.scores) if pairs else None
 
     def speed(self, tasks: Sequence[str], algorithm: str, num_trials: int = 100) -> Interval | None:
-        """Median seconds per suggestion over the tasks, of runs that had the machine's cores for themselves."""
+        """Median seconds per suggestion over the tasks, of runs that were not in step with others on a GPU."""
         values = []
         for task in tasks:
             cell = Cell(task, algorithm, 1, num_trials)
-            alone = [record.side_by_side == 1 for record in self.runs(cell).values()]
-            medians = seconds_per_suggestion(self.seconds(cell))[alone]
+            medians = seconds_per_suggestion(self.seconds(cell))[is_by_itself(self.runs(cell))]
             medians = medians[np.isfinite(medians)]
             if len(medians):
                 values.append(medians)
         return median_interval(values, SEED) if values else None
 
-    def alone(self, tasks: Sequence[str], algorithm: str, num_trials: int = 100) -> list[Record]:
-        """Runs on the tasks that had the machine's cores for themselves."""
-        return [
-            record
-            for task in tasks
-            for record in self.runs(Cell(task, algorithm, 1, num_trials)).values()
-            if record.side_by_side == 1
-        ]
+    def timed(self, tasks: Sequence[str], algorithm: str, num_trials: int = 100) -> list[Record]:
+        """The runs behind `speed`."""
+        found = []
+        for task in tasks:
+            cell = Cell(task, algorithm, 1, num_trials)
+            is_known = np.isfinite(seconds_per_suggestion(self.seconds(cell)))
+            runs = self.runs(cell)
+            found += [
+                r for r, known in zip(runs.values(), is_known & is_by_itself(runs), strict=True) if known
+            ]
+        return found
 
     def stops(self) -> dict[str, list[Record]]:
         """Runs that ended early, by algorithm."""
@@ -177,6 +179,11 @@ class Results:
         """The common reference point of everyone who ran the task."""
         points = [r.truth for cell, runs in self._runs.items() if cell.task == task for r in runs.values()]
         return hypervolume.common_box(points, self.goals(task))
+
+
+def is_by_itself(runs: Mapping[int, Record]) -> np.ndarray:
+    """Which runs were not in step with others on a GPU, where seconds are those of all together."""
+    return np.array([record.side_by_side == 1 for record in runs.values()], bool)
 
 
 @functools.cache

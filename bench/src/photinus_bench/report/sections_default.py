@@ -84,9 +84,9 @@ def against_rivals(results: Results) -> Section:
         section.text += [
             "Log-efficiency of `photinus-default` against each rival, on the problems and repeats that both have: "
             "above 0 the default needs fewer trials. Behind the verdict are the numbers of problems and of repeats.",
-            "With half of the parameters categorical some rivals are not at their best: HEBO's fits fail there "
-            "([share of categorical parameters](#share-of-categorical-parameters)), and BayesianOptimization stops "
-            "([early ends](#who-stopped-early-and-who-could-not-begin)).",
+            "Not everyone is at their best: some "
+            "[stopped early](#who-stopped-early-and-who-could-not-begin), and HEBO's fits can fail where there are "
+            "[categories](#share-of-categorical-parameters).",
             "\n".join(lines),
         ]
     return section

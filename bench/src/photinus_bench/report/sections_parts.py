@@ -206,9 +206,8 @@ def _latency_found(found: dict[str, Any]) -> str | None:
         if set(by_device) == {"cpu", "gpu"}:
             shared = sorted(set(by_device["cpu"]) & set(by_device["gpu"]))
             quicker = [str(n) for n in shared if by_device["gpu"][n] < by_device["cpu"][n]]
-            parts.append(
-                f"with `{algorithm}` after {findings.in_words(quicker) if quicker else 'no number of'} trials"
-            )
+            lengths = f"after {findings.in_words(quicker)} trials" if quicker else "never"
+            parts.append(f"with `{algorithm}` {lengths}")
     return f"for one study at a time the GPU is quicker {', '.join(parts)}." if parts else None
 
 

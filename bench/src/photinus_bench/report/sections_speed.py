@@ -6,7 +6,7 @@ from photinus_bench.analysis.convergence import band
 from photinus_bench.analysis.speed import against_seconds
 from photinus_bench.report import drawing
 from photinus_bench.report.asking import bbob
-from photinus_bench.report.results import Cell, Results
+from photinus_bench.report.results import Cell, Results, is_by_itself
 from photinus_bench.report.section import Section, range_text
 
 COMMAND = "make bench SUITE=bbob-20d`, and likewise every other suite, as `make bench SUITE=combo"
@@ -27,15 +27,19 @@ def seconds(results: Results) -> Section:
             "alone.",
             drawing.bars(known, "seconds per suggestion"),
         )
-        lines = ["| algorithm | seconds | 95 % interval | runs | threads | on |", "|---|---|---|---|---|---|"]
+        lines = [
+            "| algorithm | seconds | 95 % interval | runs | threads | busy cores when they ended | on |",
+            "|---|---|---|---|---|---|---|",
+        ]
         for name in sorted(known, key=lambda each: known[each].median):
-            interval, alone = known[name], results.alone(tasks, name)
-            machines = [record.machine for record in alone]
+            interval = known[name]
+            machines = [record.machine for record in results.timed(tasks, name)]
             threads = range_text([int(machine["threads"]) for machine in machines])
-            processors = " or ".join(sorted({machine["processor"] for machine in machines}))
+            loads = range_text([round(machine["load"]) for machine in machines])
+            processors = " or ".join(sorted({m.get("gpu") or m["processor"] for m in machines}))
             lines.append(
                 f"| {name} | {interval.median:.3g} | {interval.low:.3g} to {interval.high:.3g} "
-                f"| {len(alone)} | {threads} | {processors} |"
+                f"| {len(machines)} | {threads} | {loads} | {processors} |"
             )
         section.text.append("\n".join(lines))
     return section
@@ -49,8 +53,9 @@ def quality_per_minute(results: Results) -> Section:
         panel = {}
         for name in results.algorithms([task]):
             cell = Cell(task, name, 1, 100)
-            alone = [record.side_by_side == 1 for record in results.runs(cell).values()]
-            curves, spent = np.array(list(results.curves(cell).values()))[alone], results.seconds(cell)[alone]
+            by_itself = is_by_itself(results.runs(cell))
+            curves = np.array(list(results.curves(cell).values()))[by_itself]
+            spent = results.seconds(cell)[by_itself]
             if "/" in name or not len(curves):
                 continue
             grid = np.geomspace(0.1, 1000, 60)

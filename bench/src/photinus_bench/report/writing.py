@@ -82,8 +82,9 @@ def introduction(results: Results) -> str:
             "# Benchmarks",
             "Every experiment of the paper, run again with Photinus and today's releases of its rivals in their "
             "default settings (`ax-ucb` apart, which is Ax with the paper's acquisition). Made by `make bench-report` "
-            "from the records in `bench/records`. Each section names the command behind its records: given again it "
-            'runs what is missing, and with `ARGS="--repeats 30"` more repeats than its suite asks for.',
+            "from the records in `bench/records`. Each section names the command behind its records: `make bench` runs "
+            'what is missing, and with `ARGS="--repeats 30"` more repeats than its suite asks for; the two studies '
+            "that are no runs, of the acquisition's search and of latency, are made anew.",
             "**Log-efficiency** says how many times fewer trials an algorithm needs than another, `photinus-paper` "
             "where nothing else is said, as a natural logarithm: 0.7 means half as many, -0.7 twice as many. Scores of "
             "a problem are clipped at 2, so +2.00 stands for 7.4 times and more. Intervals are 95 %, by a "
@@ -120,7 +121,7 @@ def to_markdown(sections: Sequence[Section], introduction: str, images: str) -> 
 
 def to_html(text: str, figures: dict[str, str], docs: str) -> str:
     """One page without any other file; its links to other pages go to the folder `docs`, seen from there."""
-    body = markdown.markdown(text, extensions=["tables"])
+    body = markdown.markdown(text, extensions=["tables", "toc"])
     body = re.sub(r'href="(?![a-z]+:|#)', f'href="{docs}/', body)
 
     def inline(match: re.Match[str]) -> str:

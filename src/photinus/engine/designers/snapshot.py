@@ -112,7 +112,8 @@ class Snapshot:
         """Points that need no model, as many as are due among the next `count` (docs/algorithm.md §8).
 
         The centre comes first, then Halton points: as long as nothing is completed, and for the first few
-        trials of a study with several objectives.
+        trials of a study with several objectives. With `seeds_are_new` none repeats one that was tried, if others
+        are found.
         """
         num_seeds = self._num_seeds()
         taken: list[Suggestion] = []
