@@ -180,10 +180,32 @@ def test_searches_side_by_side_find_what_each_finds_alone(space: str):
 def test_categories_that_do_not_exist_do_not_matter():
     search = Search(CHOICES, num_seeds=2)
     found = []
-    for search.max_categories in (5, 8, ascent.NUM_TRIED):
+    for search.max_categories in (5, 8, 40):
         found.append(jax.jit(search.maximise)(jax.random.key(3)))
-    assert_same(found[0], found[1])
-    assert_same(found[0], found[2])
+    for other in found[1:]:
+        assert_same(found[0], other._replace(num_evaluations=found[0].num_evaluations))
+
+
+def test_as_many_categories_are_tried_at_once_as_there_are():
+    few, many = (Search({f"c{i}": ph.Categorical(list(range(n))) for i in range(6)}) for n in (3, 30))
+    for search in few, many:
+        search.score = lambda x: jnp.sum(x.categorical == 1, axis=1, dtype=float)
+    few, many = (int(search.run(jax.random.key(0)).num_evaluations) for search in (few, many))
+    drawn = USUAL.num_starts * USUAL.group_size
+    assert drawn < few < drawn + (many - drawn) / 3
+
+
+@pytest.mark.parametrize("parameter", [ph.Categorical([False, True]), ph.Int(0, 1)], ids=repr)
+@pytest.mark.parametrize("num_features", [20, 200, 300])
+def test_many_features_have_fewer_turns_but_one_at_least(parameter, num_features: int):
+    search = Search({f"p{i}": parameter for i in range(num_features)})
+    # Nothing but its own turn brings a feature to its best value.
+    search.score = lambda x: jnp.sum(jnp.concatenate(x, axis=1), axis=1)
+    best = search.run(jax.random.key(0))
+    assert float(best.score) == num_features
+    num_turns = USUAL.num_rounds * max(min(num_features * USUAL.max_sweeps, ascent.MOST_TURNS), num_features)
+    width = 2 if isinstance(parameter, ph.Categorical) else ascent.NUM_TRIED
+    assert int(best.num_evaluations) <= USUAL.num_starts * (USUAL.group_size + num_turns * width)
 
 
 @pytest.mark.parametrize(
@@ -338,10 +360,17 @@ def test_half_of_the_groups_lie_around_the_seeds_that_there_are():
     assert (far[0].max(axis=1) > 0.3).mean() > 0.05
 
 
-def change(search: Search, feature: int, x: Features, count: int = 40) -> Features:
-    def tried(feature: jax.Array, x: Features) -> Features:
+def change_number(search: Search, place: int, x: Features, count: int = 40) -> Features:
+    def tried(place: jax.Array, x: Features) -> Features:
         discrete = ascent.is_discrete(search.domain)
-        return ascent.change(feature, x, count, search.domain, discrete, search.region)
+        return ascent.change_number(place, x, count, search.domain, discrete, search.region)
+
+    return jax.device_get(jax.jit(tried)(jnp.int32(place), x))
+
+
+def change_category(search: Search, feature: int, x: Features) -> Features:
+    def tried(feature: jax.Array, x: Features) -> Features:
+        return ascent.change_category(feature, x, search.max_categories, search.domain)
 
     return jax.device_get(jax.jit(tried)(jnp.int32(feature), x))
 
@@ -355,7 +384,7 @@ def test_every_category_of_one_feature_is_tried_and_nothing_else_changes():
     search = Search(MIXED)
     x = jax.tree.map(lambda v: v[0], draw(search, 5))
     for feature, size in enumerate((3, 2, 40)):
-        tried = change(search, feature, x)
+        tried = change_category(search, feature, x)
         assert (tried.continuous == x.continuous[:, None]).all()
         for start in range(5):
             assert set(tried.categorical[start, :, feature]) == set(range(size))
@@ -363,11 +392,11 @@ def test_every_category_of_one_feature_is_tried_and_nothing_else_changes():
         assert (tried.categorical[:, :, others] == x.categorical[:, None, others]).all()
 
 
-@pytest.mark.parametrize(("feature", "number"), [(3, 1), (4, 2), (5, 3)])
-def test_neighbours_on_a_grid_are_tried_and_nothing_else_changes(feature: int, number: int):
+@pytest.mark.parametrize(("place", "number"), [(0, 1), (1, 2), (2, 3)])
+def test_neighbours_on_a_grid_are_tried_and_nothing_else_changes(place: int, number: int):
     search = Search(MIXED)
     x = jax.tree.map(lambda v: v[0], draw(search, 5))
-    tried = change(search, feature, x)
+    tried = change_number(search, place, x)
     assert (tried.categorical == x.categorical[:, None]).all()
     others = [d for d in range(5) if d != number]
     assert (tried.continuous[:, :, others] == x.continuous[:, None, others]).all()
@@ -383,7 +412,7 @@ def test_neighbours_on_a_grid_are_tried_and_nothing_else_changes(feature: int, n
 def test_an_uneven_grid_is_left_at_neither_end():
     search = Search({"l": ph.Int(1, 40, "log")})
     ends = Features(jnp.array([[0.0], [1.0]]), jnp.zeros((2, 0), jnp.int32))
-    tried = change(search, 0, ends).continuous[..., 0]
+    tried = change_number(search, 0, ends).continuous[..., 0]
     grid = np.log(np.arange(1, 41)) / np.log(40)
     for row, places in zip(tried, ([0, 1, 2, 4, 8], [39, 38, 37, 35, 31]), strict=True):
         found = np.abs(row[:, None] - grid)
@@ -391,7 +420,29 @@ def test_an_uneven_grid_is_left_at_neither_end():
         assert set(places) <= set(found.argmin(axis=1))
 
 
+@pytest.mark.parametrize("scale", ["log", "reverse_log"])
+def test_where_values_are_too_dense_to_be_listed_the_search_has_steps_of_its_own(scale: str):
+    search = Search({"l": ph.Int(1, 10**6, scale)})
+    assert search.domain.grid.shape[1] < 10**5
+    starts = np.array([0.05, 0.3, 0.7, 0.95])
+    x = Features(jnp.asarray(starts[:, None]), jnp.zeros((4, 0), jnp.int32))
+    x = jax.tree.map(lambda v: v[0], ascent._round(jax.tree.map(lambda v: v[None], x), search.domain))
+    tried = change_number(search, 0, x).continuous[..., 0]
+    dense = slice(2, 4) if scale == "log" else slice(0, 2)
+    away = np.abs(tried - np.asarray(x.continuous))[dense]
+    for step in (1, 2, 4, 8):
+        assert (np.abs(away - step * ascent.FINE_STEP).min(axis=1) < 1e-5).all()
+    # And so the top is found, wherever it lies.
+    feasible = search.encoder.encode([{"l": n} for n in range(1, 10**6, 7)]).continuous
+    for goal in (0.02, 0.4321, 0.777, 0.98):
+        search.score = lambda x, goal=goal: -jnp.abs(x.continuous[:, 0] - goal)
+        best = jax.jit(search.maximise)(jax.random.key(0))
+        assert -float(best.score) <= np.abs(feasible - goal).min() + ascent.FINE_STEP
+
+
 def test_points_are_counted_and_a_free_dimension_has_infinitely_many():
     space = {"n": ph.Int(0, 4), "l": ph.Int(1, 6, scale="log"), "k": ph.Categorical(("a", "b", "c"))}
     assert ascent.num_points(Encoder(SearchSpace(space)).domain) == 5 * 6 * 3
     assert np.isinf(ascent.num_points(Encoder(SearchSpace(space | {"x": ph.Float(0, 1)})).domain))
+    for scale in ("log", "reverse_log"):  # a dense end is as good as free
+        assert np.isinf(ascent.num_points(Encoder(SearchSpace({"l": ph.Int(1, 10**6, scale)})).domain))

@@ -17,9 +17,9 @@ from photinus.engine.arrays import Array, Bool, Features, Float, Int, Key, KeyDa
 from photinus.engine.features import Domain
 from photinus.engine.firefly import Best, round_features
 
-NUM_TRIED = (
-    32  # values of a feature, or points of a group, that are scored at once; more if it has more categories
-)
+NUM_TRIED = 32  # values of a number, or points of a group, that are scored at once
+FINE_STEP = 1 / 1024  # where values lie closer than the search can tell apart
+MOST_TURNS = 256  # in one round of the numbers, and of the categories; more if there are more of them
 NEIGHBOURS = (1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 8.0, -8.0)  # steps along a grid that are tried, among others
 FIRST_DECAY, SECOND_DECAY = 0.9, 0.99  # of the running moments of gradients
 
@@ -78,28 +78,35 @@ def maximise(
     Numeric coordinates stay in the region, discrete ones up to the nearest feasible value. `free_score` is the score
     wherever a coordinate is free, in fewer operations.
     """
-    num_tried = max(NUM_TRIED, max_categories)
-    num_drawn = -(-settings.group_size // num_tried)  # turns that draw; in those after them features change
+    num_drawn = -(-settings.group_size // NUM_TRIED)  # turns that draw; in those after them numbers change
     discrete = is_discrete(domain)
     num_categorical = seeds.categorical.shape[1]
-    num_features = num_categorical + jnp.sum(discrete, dtype=jnp.int32)
+    num_discrete = jnp.sum(discrete, dtype=jnp.int32)
     key_data = jax.random.key_data(key)
 
     def propose(turn: Array, x: Features) -> Features:
-        # Both are cheap beside the score, of which there is one copy in the program this way.
-        drawn = draw(key_data, turn, num_tried, domain, region, seeds, is_seed, settings)
-        feature = (turn - num_drawn) % jnp.maximum(num_features, 1)
-        changed = change(feature, x, num_tried, domain, discrete, region)
+        # Both are cheap beside the score, of which there is one copy for them in the program this way.
+        drawn = draw(key_data, turn, NUM_TRIED, domain, region, seeds, is_seed, settings)
+        if not x.continuous.shape[1]:
+            return drawn
+        place = (turn - num_drawn) % jnp.maximum(num_discrete, 1)
+        changed = change_number(place, x, NUM_TRIED, domain, discrete, region)
         return jax.tree.map(lambda a, b: jnp.where(turn < num_drawn, a, b), drawn, changed)
+
+    def propose_categories(turn: Array, x: Features) -> Features:
+        return change_category(turn % num_categorical, x, max_categories, domain)
 
     def climb_on(i: Array, climb: Climb) -> Climb:
         first = jnp.where(i == 0, 0, num_drawn)
-        last = num_drawn + settings.max_sweeps * num_features
-        return follow_gradient(
-            free_score or score,
-            sweep(score, propose, climb, first, num_drawn, last, num_features),
-            discrete, region, settings,
-        )  # fmt: skip
+        last = num_drawn + jnp.minimum(
+            settings.max_sweeps * num_discrete, jnp.maximum(num_discrete, MOST_TURNS)
+        )
+        climb = sweep(score, propose, climb, first, num_drawn, last, num_discrete)
+        if num_categorical:
+            # A loop of their own, as wide as there are categories: mostly far fewer than values of a number are tried.
+            last = min(settings.max_sweeps * num_categorical, max(num_categorical, MOST_TURNS))
+            climb = sweep(score, propose_categories, climb, 0, 0, last, num_categorical)
+        return follow_gradient(free_score or score, climb, discrete, region, settings)
 
     num_starts = settings.num_starts
     nowhere = Climb(
@@ -127,7 +134,9 @@ def num_points(domain: Domain) -> Scalar:
     values = jnp.where(jnp.asarray(domain.steps) > 0, domain.steps + 1.0, jnp.inf)
     if domain.grid.shape[1]:
         listed = jnp.isfinite(jnp.asarray(domain.grid))
-        values = jnp.where(listed[:, 0], jnp.sum(listed, axis=1), values)
+        # The dense end of a logarithmic scale is not listed: values without number, as on a fine linear one.
+        is_whole = listed[:, 0] & jnp.isposinf(domain.fine_low) & jnp.isneginf(domain.fine_high)
+        values = jnp.where(listed[:, 0], jnp.where(is_whole, jnp.sum(listed, axis=1), jnp.inf), values)
     return jnp.prod(values) * jnp.prod(jnp.asarray(domain.num_categories, values.dtype))
 
 
@@ -177,47 +186,37 @@ def draw(
     return _round(Features(x, categories), domain)
 
 
-def change(
-    feature: Int[Array, ""],
-    x: Features,
-    count: int,
-    domain: Domain,
-    discrete: Bool[Array, " Dc"],
-    region: Region,
+def change_category(feature: Array, x: Features, count: int, domain: Domain) -> Features:
+    """Every start with one categorical feature at each of its categories, (K, count)."""
+    # Past the last category: the last one once more.
+    values = jnp.minimum(jnp.arange(count), jnp.asarray(domain.num_categories)[feature] - 1)
+    tried = _repeat(x, count)
+    categories = tried.categorical.at[:, :, feature].set(values.astype(x.categorical.dtype))
+    return tried._replace(categorical=categories)
+
+
+def change_number(
+    place: Array, x: Features, count: int, domain: Domain, discrete: Bool[Array, " Dc"], region: Region
 ) -> Features:
-    """Every start with one discrete feature at `count` other values, (K, count); categorical features come first."""
-    num_starts, num_categorical = x.categorical.shape
-    tried = jax.tree.map(lambda v: jnp.broadcast_to(v[:, None, :], (num_starts, count, v.shape[1])), x)
-    if num_categorical:
-        number = jnp.minimum(feature, num_categorical - 1)
-        # Past the last category: the last one once more.
-        values = jnp.minimum(jnp.arange(count), jnp.asarray(domain.num_categories)[number] - 1)
-        categories = tried.categorical.at[:, :, number].set(values.astype(x.categorical.dtype))
-        is_categorical = feature < num_categorical
-        tried = tried._replace(categorical=jnp.where(is_categorical, categories, tried.categorical))
-    if x.continuous.shape[1]:
-        place = jnp.maximum(feature - num_categorical, 0)
-        number = jnp.argsort(~discrete)[jnp.minimum(place, x.continuous.shape[1] - 1)]
-        share = jnp.linspace(0.0, 1.0, count - len(NEIGHBOURS), dtype=x.continuous.dtype)
-        spread = region.low[number] + (region.high[number] - region.low[number]) * share
-        near = _along_grid(x.continuous[:, number], number, domain)
-        values = jnp.concatenate([near, jnp.broadcast_to(spread, (num_starts, *spread.shape))], axis=1)
-        coordinates = tried.continuous.at[:, :, number].set(
-            jnp.clip(values, region.low[number], region.high[number])
-        )
-        is_numeric = feature >= num_categorical
-        tried = tried._replace(continuous=jnp.where(is_numeric, coordinates, tried.continuous))
-    return _round(tried, domain)
+    """Every start with the discrete number that comes in this place at `count` values, (K, count)."""
+    number = jnp.argsort(~discrete)[jnp.minimum(place, x.continuous.shape[1] - 1)]
+    low, high = region.low[number], region.high[number]
+    spread = low + (high - low) * jnp.linspace(0.0, 1.0, count - len(NEIGHBOURS), dtype=x.continuous.dtype)
+    near = _along_grid(x.continuous[:, number], number, domain)
+    values = jnp.concatenate([near, jnp.broadcast_to(spread, (len(near), *spread.shape))], axis=1)
+    tried = _repeat(x, count)
+    coordinates = tried.continuous.at[:, :, number].set(jnp.clip(values, low, high))
+    return _round(tried._replace(continuous=coordinates), domain)
 
 
 def sweep(
     score: Score,
     propose: Callable[[Array, Features], Features],
     climb: Climb,
-    first: Array,
+    first: Array | int,
     num_drawn: int,
-    last: Array,
-    patience: Array,
+    last: Array | int,
+    patience: Array | int,
 ) -> Climb:
     """Turn after turn the best of what is proposed to each start, until so many changes have improved nothing.
 
@@ -290,8 +289,12 @@ def follow_gradient(
     return lax.fori_loop(0, count, step, (x, jnp.zeros_like(x), jnp.zeros_like(x), climb))[3]
 
 
+def _repeat(x: Features, count: int) -> Features:
+    return jax.tree.map(lambda v: jnp.broadcast_to(v[:, None, :], (v.shape[0], count, v.shape[1])), x)
+
+
 def _along_grid(x: Float[Array, " K"], number: Array, domain: Domain) -> Float[Array, "K J"]:
-    """Values some steps away along one dimension's grid."""
+    """Values some steps away along one dimension's grid; where it is too fine to be listed, of the search's own."""
     offset = jnp.array(NEIGHBOURS, x.dtype)
     steps = jnp.asarray(domain.steps)[number]
     even = x[:, None] + offset / jnp.maximum(steps, 1.0)
@@ -300,7 +303,10 @@ def _along_grid(x: Float[Array, " K"], number: Array, domain: Domain) -> Float[A
     values = jnp.asarray(domain.grid)[number]
     last = jnp.sum(jnp.isfinite(values)) - 1
     place = jnp.searchsorted(values, x)[:, None] + offset.astype(jnp.int32)
-    return jnp.where(steps > 0, even, values[jnp.clip(place, 0, jnp.maximum(last, 0))])
+    listed = values[jnp.clip(place, 0, jnp.maximum(last, 0))]
+    is_fine = (x >= jnp.asarray(domain.fine_low)[number]) | (x <= jnp.asarray(domain.fine_high)[number])
+    listed = jnp.where(is_fine[:, None], x[:, None] + offset * FINE_STEP, listed)
+    return jnp.where(steps > 0, even, listed)
 
 
 def _round(x: Features, domain: Domain) -> Features:
