@@ -214,6 +214,19 @@ def test_a_pick_becomes_a_visited_row_and_takes_a_number():
     assert np.nonzero(rows.is_real)[0].tolist() == [0, 1, 2]
 
 
+def test_pending_is_what_has_no_outcome_yet():
+    outcomes = DONE, TrialState.ACTIVE, FAILED, INFEASIBLE, TrialState.QUEUED, TrialState.EXPIRED, DONE
+    points = Encoder(PAIR.space).spread(np.random.default_rng(0).random((7, 2)))
+    for preset in (PAPER, DEFAULT):
+        study = Snapshot(PAIR, record(zip(points, outcomes, strict=True)), 0, preset)
+        assert study.is_pending.tolist() == [False] * 3 + [True, False, True, True]
+        study.add({"x": 0.25, "y": -5.0})
+        assert study.is_pending.tolist()[7:] == [True]
+        assert study.feasibility().is_pending.sum() == 4
+        study.learn([{"value": 0.0}] * 5)
+        assert study.is_pending.tolist() == [False] * 8
+
+
 def test_keys_differ_by_seed_number_and_purpose():
     studies = [snapshot(*[DONE] * n, seed=seed) for n in (1, 2, 3) for seed in (0, 1, 2**32 - 1)]
     keys = [tuple(study.key(purpose)) for study in studies for purpose in (0, 1)]

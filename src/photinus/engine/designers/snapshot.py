@@ -44,6 +44,8 @@ class Snapshot:
         self._told_labels = encode_labels((t.values for t in told), problem.metric_names, signs)
         self._is_measured = np.array([t.state is TrialState.COMPLETED for t in told], dtype=bool)
         self._num_known = _num_known(told)
+        self._is_suggested = np.array([t.algorithm is not None for t in (*told, *visited)], dtype=bool)
+        self.is_pending = np.array([not t.state.is_finished for t in (*told, *visited)], dtype=bool)
         self._arrange(self.encoder.encode([t.params for t in (*told, *visited)]))
         self.told = [told[row] for row in self._order]
         self._is_first_suggestion = all(t.algorithm is None for t in trials) and not self._has_centre()
@@ -169,6 +171,8 @@ class Snapshot:
         """Count a new suggestion as visited; the next one has another number and no new data."""
         row = self.encoder.encode([params])
         self.features = Features(*(np.concatenate(pair) for pair in zip(self.features, row, strict=True)))
+        self._is_suggested = np.append(self._is_suggested, True)
+        self.is_pending = np.append(self.is_pending, True)
         self.number += 1
         self._is_first_suggestion = False
         self._has_new_data = False
@@ -189,13 +193,15 @@ class Snapshot:
         self._told_labels = np.concatenate([self._told_labels, labels])
         self._is_measured = np.concatenate([self._is_measured, [value is not None for value in values]])
         self._arrange(Features(*(v[rows] for v in self.features)))
+        self.is_pending = np.zeros(self.num_rows, dtype=bool)
         self._has_new_data = True
 
     def past(self) -> Past:
         """What only all trials tell."""
         labels = np.where(self._is_measured, self._told_labels[:, 0], -np.inf)
         categories = self.features.categorical[np.argsort(self._order)]
-        length = box_length(labels, self._num_known, categories, self.encoder.num_features)
+        is_suggested = self._is_suggested[: self.num_told]
+        length = box_length(labels, self._num_known, categories, is_suggested, self.encoder.num_features)
         return Past(np.int64(self.num_told), np.float64(length))  # pyright: ignore
 
     def key(self, purpose: int) -> np.ndarray:
