@@ -13,9 +13,12 @@ from photinus.engine.designers.active_set import (
 from photinus.engine.features import Features
 
 
-def choose(y: np.ndarray, features: Features, limit: int, seed: int = 0) -> np.ndarray:
+def choose(y: np.ndarray, features: Features, limit: int, seed: int = 0, is_pending=None) -> np.ndarray:
+    """Rows for the posterior; every trial without a label is pending unless said otherwise."""
     hyper = random_hyperparameters(np.random.default_rng(seed), 3, 1)
-    return rows_for_posterior(y, features, hyper, limit)
+    if is_pending is None:
+        is_pending = np.arange(len(features.continuous)) >= len(y)
+    return rows_for_posterior(y, features, is_pending, hyper, limit)
 
 
 def long_history(num_completed: int, num_visited: int, num_metrics: int = 1, seed: int = 0):
@@ -31,18 +34,25 @@ def long_history(num_completed: int, num_visited: int, num_metrics: int = 1, see
     num_metrics=st.integers(1, 3),
     limit=st.sampled_from([16, 32, 64]),
     seed=st.integers(0, 9),
+    share=st.sampled_from([0.0, 0.2, 1.0]),
 )
-def test_rows_are_as_many_as_allowed_and_in_order(num_completed, num_visited, num_metrics, limit, seed):
+def test_rows_are_as_many_as_allowed_and_in_order(
+    num_completed, num_visited, num_metrics, limit, seed, share
+):
     y, features = long_history(num_completed, num_visited, num_metrics, seed)
-    rows = choose(y, features, limit)
+    is_visited = np.arange(num_completed + num_visited) >= num_completed
+    is_pending = is_visited & (np.random.default_rng(seed).random(len(is_visited)) < share)
+    rows = choose(y, features, limit, is_pending=is_pending)
     assert len(rows) == min(limit, num_completed + num_visited)
     assert np.all(np.diff(rows) > 0)
     sample = rows_for_fit(num_completed, limit)
     assert sample.tolist() == sorted(set(sample.tolist()))
     assert len(sample) == min(limit, num_completed)
-    # The newest pending trial is never left out, nor the best of each metric.
-    if num_visited:
-        assert num_completed + num_visited - 1 in rows
+    # No pending trial gives way to one that is not, and the best of each metric is never left out.
+    dropped, visited = np.setdiff1d(np.flatnonzero(is_visited), rows), rows[rows >= num_completed]
+    if np.any(is_pending[dropped]):
+        assert np.all(is_pending[visited])
+        assert np.flatnonzero(is_pending)[-len(visited) :].tolist() == visited.tolist()  # the newest
     if num_completed:
         assert set(y.argmax(axis=0)) <= set(rows)
 
@@ -71,6 +81,33 @@ def test_pending_trials_leave_half_of_the_room_to_results():
     assert rows[rows >= 100].tolist() == list(range(134, 150))
     few, features = long_history(4, 50)
     assert choose(few, features, 32).tolist() == [*range(4), *range(26, 54)]
+
+
+def near_the_best(y: np.ndarray, features: Features) -> np.ndarray:
+    """Rows of trials without a label, the nearest to the best first."""
+    hyper = random_hyperparameters(np.random.default_rng(0), 3, 1)
+    distance = distance_to_nearest(features, best_first(y)[:1], hyper)
+    return len(y) + np.argsort(distance[len(y) :])
+
+
+def test_what_could_not_be_measured_beside_the_best_stays_in_however_old():
+    y, features = long_history(100, 60)
+    rows = choose(y, features, 32, is_pending=np.zeros(160, dtype=bool))
+    nearest = set(near_the_best(y, features)[:8].tolist())
+    others = sorted(set(range(100, 160)) - nearest)
+    assert set(rows[rows >= 100].tolist()) == nearest | set(others[-8:])  # and the newest of the others
+    few = choose(y[:0], features, 32, is_pending=np.zeros(160, dtype=bool))
+    assert few.tolist() == list(range(128, 160))  # nothing is best, nothing is near
+
+
+def test_pending_trials_come_before_what_could_not_be_measured():
+    y, features = long_history(100, 60)
+    for num_pending in (5, 12, 16, 30):
+        is_pending = np.isin(np.arange(160), np.arange(110, 110 + num_pending))
+        rows = choose(y, features, 32, is_pending=is_pending)
+        assert set(np.flatnonzero(is_pending)[-16:].tolist()) <= set(rows.tolist())
+        nearest = [row for row in near_the_best(y, features).tolist() if not is_pending[row]]
+        assert set(nearest[: max(0, min(8, 16 - num_pending))]) <= set(rows.tolist())
 
 
 def test_the_best_and_the_nearest_do_not_depend_on_the_order():

@@ -112,7 +112,7 @@ def test_what_is_conditioned_on_are_rows_of_the_study():
     study, size = snapshot(trials), padded_size(54)
     model = gp_bandit.fit(study, size)
     observations, y, _ = long_study.active(study, model, size)
-    rows = long_study.rows_for_posterior(model.y[:50], study.features, model.fit.hyper, 32)
+    rows = long_study.rows_for_posterior(model.y[:50], study.features, study.is_pending, model.fit.hyper, 32)
     assert observations.is_real.sum() == 32
     assert observations.is_completed.sum() == 29
     np.testing.assert_array_equal(observations.features.continuous, study.features.continuous[rows])
@@ -122,6 +122,21 @@ def test_what_is_conditioned_on_are_rows_of_the_study():
     study.add(trials[0].params)  # as if picked
     newest = long_study.active(study, model, size)[0].features.continuous[31]
     np.testing.assert_array_equal(newest, study.features.continuous[-1])
+
+
+def test_an_old_trial_that_could_not_be_measured_beside_the_best_is_not_forgotten():
+    trials = history(80, every_infeasible=2)
+    best = min((t for t in trials if t.values), key=lambda t: t.values["value"])
+    trials[1] = completed(1, best.params | {"x": best.params["x"] + 1e-3}, None)
+    trials += [pending(t) for t in history(83)[80:]]
+    apart = LIMITED._replace(settings=BOXED._replace(model=MODEL._replace(infeasible="apart")))
+    study, size = snapshot(trials, apart), padded_size(84)
+    observations, _, told = long_study.active(study, gp_bandit.fit(study, size), size)
+    assert observations.is_completed.sum() == 16
+    assert told.is_told.sum() == 29
+    beside = study.encoder.encode([trials[1].params]).continuous
+    assert np.any(np.all(observations.features.continuous[16:29] == beside, axis=1))
+    np.testing.assert_array_equal(observations.features.continuous[29:], study.features.continuous[-3:])
 
 
 def test_the_box_is_that_of_all_trials():

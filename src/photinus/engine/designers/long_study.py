@@ -50,7 +50,8 @@ def active(study: Snapshot, model: Model, size: int) -> tuple[Observations, Any,
     rows = np.arange(study.num_rows)
     if limit is not None and size > limit:
         y = np.asarray(model.y)[: study.num_completed]
-        rows = rows_for_posterior(y, study.features, hyperparameters.average(model.fit.hyper), limit)
+        hyper = hyperparameters.average(model.fit.hyper)
+        rows = rows_for_posterior(y, study.features, study.is_pending, hyper, limit)
         size = limit
 
     def chosen(model: Model, count: int) -> Any:
