@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from photinus_bench.machine import describe_machine, own_versions, without_paths
+from photinus_bench import records
+from photinus_bench.machine import describe_machine, own_versions, provenance, without_paths
 from photinus_bench.record import Record, RunKey
 from photinus_bench.records import Records, summarise, take_in
 
@@ -125,10 +126,8 @@ SOME = [
 def test_what_was_added_is_there_before_and_after_compacting(store: Records):
     for each in SOME:
         store.add(each)
-        assert store.has_spooled(each.key)
     before = store.load()
     assert store.compact() == len(SOME)
-    assert not store.has_spooled(SOME[0].key)
     after = store.load()
     assert set(before) == set(after) == {each.key for each in SOME}
     assert all(after[key].to_line() == before[key].to_line() for key in after)
@@ -138,6 +137,35 @@ def test_what_was_added_is_there_before_and_after_compacting(store: Records):
         "bbob/photinus-paper.jsonl.xz",
         "combo/ax.jsonl.xz",
     ]
+
+
+def test_a_run_is_there_from_when_it_was_added_until_it_is_dropped(store: Records):
+    other = Records(store.folder)  # as another process has it
+    for each in (
+        record("ax"),
+        record("ax", 1),
+        record("hebo"),
+    ):  # each archive is new once, and once rewritten
+        assert not other.has(each.key)
+        store.add(each)
+        assert other.has(each.key)
+        store.compact()
+        assert other.has(each.key)
+    store.drop({record("ax").key, record("hebo").key})
+    assert [other.has(each.key) for each in (record("ax"), record("ax", 1), record("hebo"))] == [
+        False,
+        True,
+        False,
+    ]
+
+
+def test_an_archive_is_read_again_only_where_it_changed(store: Records, monkeypatch: pytest.MonkeyPatch):
+    store.add(record("ax"))
+    store.compact()
+    store.load()
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "_read_archive", None)
+        assert store.has(record("ax").key) and not store.has(record("ax", 1).key)
 
 
 def test_the_order_of_arrival_leaves_no_trace(tmp_path: Path):
@@ -240,7 +268,7 @@ def test_a_summary_counts_what_did_not_end_well():
 
 
 def test_records_name_no_computer():
-    text = json.dumps([describe_machine(), own_versions(record().key)])
+    text = json.dumps([describe_machine(), own_versions(record().key.family), provenance(TASK)])
     assert "/" not in text
     assert set(describe_machine(num_threads=1, gpu="H200")) == {
         "processor",
@@ -253,3 +281,11 @@ def test_records_name_no_computer():
         without_paths("Error in /home/me/bench/envs/hebo/.venv/lib/x.py line 3, ratio a/b")
         == "Error in x.py line 3, ratio a/b"
     )
+
+
+def test_a_study_that_is_no_run_says_where_when_and_by_what_it_was_made():
+    origin = provenance("bbob/f15/20d", gpu="H200")
+    assert set(origin) == {"machine", "versions", "started"}
+    assert origin["machine"]["gpu"] == "H200" and origin["started"].endswith("Z")
+    assert {"photinus", "engine", "jax", "ioh"} < set(origin["versions"])
+    assert "ioh" not in provenance("rastrigin/8d")["versions"]

@@ -43,6 +43,8 @@ class Walking:
         self.count += 1
         if MODE == "ends" and self.count == 2:
             sys.exit("killed in /home/me/secret/place.py")
+        if MODE == "fails" and self.count == 1:
+            time.sleep(0.5)
         if MODE == "fails" and self.count == 3:
             raise ValueError("cholesky in /home/me/lib/gp.py failed")
         if MODE == "sleeps" and self.count == 2:
@@ -89,6 +91,7 @@ def test_a_run_is_recorded_with_all_that_belongs_to_it(walking):
     assert record.goals == {"value": "minimize"} and record.stopped is None
     assert {"python", "engine", "pip", "ioh"} == set(record.versions)
     assert record.machine["threads"] == 1
+    assert set(record.extra) == {"peak_mb"}
     assert len(record.seconds) == 6 and record.wall_s > sum(record.seconds)
     lane = new_lane(KEY)
     centre = dict.fromkeys(lane.experimenter.problem.space, 0.0)
@@ -113,6 +116,10 @@ def test_batches_may_come_short_and_are_told_together(walking):
 def test_a_rival_that_stops_early_is_recorded_as_stopped(walking, mode, num_trials, reason):
     record = walking(mode, limit_s=3.0 if mode == "sleeps" else 30.0)
     assert (len(record.truth), record.stopped) == (num_trials, reason)
+    assert record.extra["limit_s"] == (3.0 if mode == "sleeps" else 30.0)
+    assert (record.extra["last_ask_s"] >= 3.0) == (mode == "sleeps")
+    assert record.extra["last_ask_s"] + sum(record.seconds) < record.wall_s  # answers before it are not in it
+    assert Record.from_line(record.to_line()).extra == record.extra
     assert f"stopped after {num_trials} trials: {reason}" in outcome_of(record)
 
 
@@ -134,6 +141,7 @@ def test_infeasible_trials_are_marked(walking):
 def test_a_problem_that_is_refused_is_recorded_as_such(walking):
     record = walking("refuses")
     assert (len(record.truth), record.unsupported) == (0, "not on Sundays")
+    assert set(record.extra) == {"peak_mb"}
     assert Record.from_line(record.to_line()).truth.shape == (0, 1)
     assert "unsupported (not on Sundays)" in outcome_of(record)
 
@@ -146,6 +154,7 @@ def test_a_rival_that_cannot_begin_leaves_no_record(walking):
 def test_whoever_fails_after_the_last_trial_has_done_them_all(walking):
     record = walking("falls at the end", replace(KEY, num_trials=1))
     assert (len(record.truth), record.stopped) == (1, None)
+    assert set(record.extra) == {"peak_mb"}
 
 
 def test_a_worker_returns_failures_as_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -202,6 +211,21 @@ def test_a_run_is_begun_if_it_can_be_done_in_time_and_by_nobody_else(store: Reco
         assert not runner._take(claims, second)
     assert runner.num_failed == 1
     assert set(store.load()) == {first}
+
+
+@pytest.mark.parametrize("num_known", [0, 1])  # whether the archive is there when the runner begins
+def test_what_another_runner_finished_and_compacted_is_not_run_again(store: Records, num_known: int):
+    known, done, left = (replace(KEY, algorithm="random", repeat=repeat) for repeat in range(3))
+    for repeat in range(num_known):
+        store.add(some_record(repeat=repeat))
+    store.compact()
+    runner = Runner(store, [known, done, left])
+    other = Records(store.folder)
+    other.add(some_record(repeat=1))
+    other.compact()
+    with Claims(store.spool) as claims:
+        assert not runner._take(claims, done)
+        assert runner._take(claims, left)
 
 
 def test_what_there_is_no_time_for_is_told(store: Records, capsys):

@@ -77,14 +77,18 @@ def run_group(
     checkpoint: Path | None = None,
     deadline: float | None = None,
     report: Report | None = None,
+    num_threads: int | None = None,
 ) -> list[Record] | None:
-    """Records of runs that share a shape; None if the deadline (of `time.monotonic`) came first."""
+    """Records of runs that share a shape; None if the deadline (of `time.monotonic`) came first.
+
+    `num_threads` is what this process was started with; None stands for all cores.
+    """
     lanes, clock, num_lanes = [new_lane(key) for key in keys], Clock(), len(keys)
     constants, ablation = parse_algorithm(keys[0].algorithm)
     file = Checkpoint(checkpoint) if checkpoint else None
     spent = file.restore(keys, lanes) if file else []
     gpu = None if device == "cpu" else jax.devices(device)[0].device_kind
-    where = machine.describe_machine(gpu=gpu)
+    where = machine.describe_machine(num_threads, gpu)
     steps = lockstep.run(
         lanes,
         num_trials=keys[0].num_trials,
@@ -107,7 +111,7 @@ def run_group(
     wall_s = max(clock.wall_s, sum(spent)) / num_lanes
     more = {"wall_s": wall_s, "side_by_side": num_lanes if gpu else 1}  # on a CPU they take turns
     return [
-        to_record(key, lane, clock, machine.own_versions(key), where, **more)
+        to_record(key, lane, clock, machine.own_versions(key.family), where, **more)
         for key, lane in zip(keys, lanes, strict=True)
     ]
 

@@ -10,6 +10,7 @@ lets N groups of studies share the GPU, which pays since each spends a part of i
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,7 +83,13 @@ def run_missing(keys: Sequence[RunKey], arguments: argparse.Namespace) -> None:
 
     if arguments.cores or arguments.processes > 1:
         workers = {"num_processes": arguments.processes, "num_cores": arguments.cores}
-        is_done = workforce.run(keys, keep, device=device, deadline=deadline, **workers)
+        num_done, num_failed = workforce.run(keys, keep, device=device, deadline=deadline, **workers)
+        if num_failed:
+            sys.exit(
+                f"{num_failed} runs failed and {num_done} of {len(keys)} are done; "
+                "give the same command again to run the others"
+            )
+        is_done = num_done == len(keys)
     else:
         checkpoint = out.with_name(out.name + ".checkpoint")
         is_done = fleet.run_all(keys, device, checkpoint, keep, deadline)

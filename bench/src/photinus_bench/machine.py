@@ -37,26 +37,32 @@ def processor() -> str:
     return models[0] if models else platform.processor()
 
 
-def own_versions(key: RunKey) -> dict[str, str]:
-    """Of everything behind a run of Photinus in this process."""
+def provenance(task: str, gpu: str | None = None) -> dict[str, Any]:
+    """What a study that is no run says of itself as it begins; versions are Photinus' own."""
+    family = task.partition("/")[0]
+    return {"machine": describe_machine(gpu=gpu), "versions": own_versions(family), "started": now()}
+
+
+def own_versions(family: str) -> dict[str, str]:
+    """Of everything behind a run of Photinus in this process, on problems of a family."""
     return {
         "python": platform.python_version(),
         "photinus": photinus.__version__,
         "engine": ENGINE_VERSION,
         **{name: version(name) for name in ENGINE_PACKAGES},
-        **problem_versions(key),
+        **problem_versions(family),
     }
 
 
 def rival_versions(key: RunKey, environment: str | None, packages: dict[str, str]) -> dict[str, str]:
     """Of everything behind a run of a rival, whose packages it has named itself."""
     python = platform.python_version() if environment is None else python_of(environment)
-    return {"python": python, "engine": ENGINE_VERSION, **packages, **problem_versions(key)}
+    return {"python": python, "engine": ENGINE_VERSION, **packages, **problem_versions(key.family)}
 
 
-def problem_versions(key: RunKey) -> dict[str, str]:
+def problem_versions(family: str) -> dict[str, str]:
     """Of the package that the problem's functions come from."""
-    package = PROBLEM_PACKAGES.get(key.family)
+    package = PROBLEM_PACKAGES.get(family)
     try:
         return {package: version(package)} if package else {}
     except PackageNotFoundError:

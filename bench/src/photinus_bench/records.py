@@ -10,6 +10,7 @@ make the same bytes, in whatever order they came. Where a run was made twice, th
 import argparse
 import fcntl
 import hashlib
+import json
 import lzma
 import os
 import sys
@@ -21,12 +22,14 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from photinus_bench.record import Record, RunKey
+from photinus_bench.record import Record, RunKey, key_from
 from photinus_bench.tables import render
 
 FOLDER = Path(__file__).parents[2] / "records"
 ARCHIVE = ".jsonl.xz"
 ABANDONED_S = 3600.0  # a file that nobody finished for so long was left by a runner that is gone
+
+Version = tuple[int, int] | None
 
 
 class Records:
@@ -35,23 +38,28 @@ class Records:
     def __init__(self, folder: Path = FOLDER) -> None:
         self.folder = folder
         self.spool = folder / "spool"
+        self._archived: dict[Path, tuple[Version, set[RunKey]]] = {}  # as they were when last read
 
     def load(self) -> dict[RunKey, Record]:
         """All runs, by key."""
         # The spool first: what `compact` moves in between is in the archive by the time that is read.
-        lines = [text for _, text in self._spooled()]
+        records = [Record.from_line(text) for _, text in self._spooled()]
         for path in self._archives():
-            lines += _read_archive(path)
-        return _earliest(map(Record.from_line, lines))
+            version = _version(path)  # before reading, so that a rewrite in between is noticed later
+            found = [Record.from_line(line) for line in _read_archive(path)]
+            self._archived[path] = version, {record.key for record in found}
+            records += found
+        return _earliest(records)
 
     def add(self, record: Record) -> None:
         """Keep a run; it is there after this, whatever happens to the machine."""
         self.spool.mkdir(parents=True, exist_ok=True)
         _write(self.spool / _spool_name(record.key), (record.to_line() + "\n").encode())
 
-    def has_spooled(self, key: RunKey) -> bool:
-        """Whether a runner added this run and nobody has compacted it yet."""
-        return (self.spool / _spool_name(key)).exists()
+    def has(self, key: RunKey) -> bool:
+        """Whether a run is there now, whoever added it and compacted it meanwhile."""
+        # The spool first, as in `load`.
+        return (self.spool / _spool_name(key)).exists() or key in self._keys_in(self._archive_of(key))
 
     def compact(self) -> int:
         """Merge the spool into the archives; returns how many runs went there."""
@@ -81,6 +89,13 @@ class Records:
 
     def _archives(self) -> list[Path]:
         return sorted(self.folder.glob(f"*/*{ARCHIVE}"))
+
+    def _keys_in(self, path: Path) -> set[RunKey]:
+        """Runs in an archive, which is read again only where it was rewritten since."""
+        version = _version(path)
+        if path not in self._archived or self._archived[path][0] != version:
+            self._archived[path] = version, {key_from(json.loads(line)) for line in _read_archive(path)}
+        return self._archived[path][1]
 
     def _archive_of(self, key: RunKey) -> Path:
         """Ablations lie with their algorithm: few files, and what is alike compresses well together."""
@@ -122,6 +137,15 @@ def _earliest(records: Iterable[Record]) -> dict[RunKey, Record]:
 
 def _read_archive(path: Path) -> list[str]:
     return lzma.decompress(path.read_bytes()).decode().splitlines() if path.exists() else []
+
+
+def _version(path: Path) -> Version:
+    """Another one whenever the file was replaced, also twice within a tick of the clock; None without a file."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return None
+    return stat.st_mtime_ns, stat.st_ino
 
 
 def _spool_name(key: RunKey) -> str:

@@ -92,7 +92,7 @@ class Runner:
         if not claims.take(key):
             return False
         # Another runner may have finished it since the records were read.
-        if self._store.has_spooled(key):
+        if self._store.has(key):
             claims.release(key)
             return False
         return True

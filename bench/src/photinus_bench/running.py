@@ -51,6 +51,8 @@ class Clock:
     started: str = field(default_factory=machine.now)
     began: float = field(default_factory=time.perf_counter)
     seconds: list[float] = field(default_factory=list)  # of each trial
+    # What a rival does since is for its next answer.
+    last_told: float = field(default_factory=time.perf_counter)
 
     @property
     def wall_s(self) -> float:
@@ -85,6 +87,7 @@ def run_rival(key: RunKey, rival: Rival, limit_s: float = LIMIT_S) -> Record:
     problem = lane.experimenter.problem
     where, packages, peak_mb = machine.describe_machine(num_threads=1), {}, 0.0
     ending: dict[str, str] = {}
+    extra: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder, environment(ONE_THREAD):
         log = Path(folder) / "log"
         with rival.search(log, limit_s) as search:
@@ -106,9 +109,13 @@ def run_rival(key: RunKey, rival: Rival, limit_s: float = LIMIT_S) -> Record:
                     raise NotBegunError(describe(error, log)) from error
                 # Whoever fails while it is told the last result has done all that was asked of it.
                 if len(lane.done) < key.num_trials:
+                    # Of the answer that never came, counted as those before it: from when the rival was last told.
+                    last_ask_s = round(time.perf_counter() - clock.last_told, 3)
+                    extra = {"limit_s": limit_s, "last_ask_s": last_ask_s}
                     ending = {"stopped": describe(error, log)}
     versions = machine.rival_versions(key, rival.environment, packages)
-    return to_record(key, lane, clock, versions, where, extra={"peak_mb": round(peak_mb)}, **ending)
+    extra["peak_mb"] = round(peak_mb)
+    return to_record(key, lane, clock, versions, where, extra=extra, **ending)
 
 
 def advance(search: Search, lane: Lane, clock: Clock, key: RunKey) -> float:
@@ -116,6 +123,7 @@ def advance(search: Search, lane: Lane, clock: Clock, key: RunKey) -> float:
     answer = search.ask(min(key.batch_size, key.num_trials - len(lane.done)))
     done = [lane.measure(params) for params in answer.points]
     clock.seconds += [answer.seconds / len(done)] * len(done)
+    clock.last_told = time.perf_counter()
     search.tell(answer.points, [evaluation.told.values for evaluation in done])
     return answer.peak_mb
 

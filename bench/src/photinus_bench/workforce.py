@@ -18,7 +18,9 @@ from photinus_bench.record import Record, RunKey
 from photinus_bench.suite import is_ours
 
 PIECE = 4  # runs that a core takes at a time
-CORE = running.ONE_THREAD | {"JAX_PLATFORMS": "cpu"}  # a process of a core has one thread and sees no GPU
+# A process of a core has one thread and sees no GPU. NPROC: XLA (jaxlib 0.10) still splits products of matrices among
+# as many threads as there are cores when its flag in ONE_THREAD says otherwise.
+CORE = running.ONE_THREAD | {"NPROC": "1", "JAX_PLATFORMS": "cpu"}
 DEVICE = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # several share a GPU, whose memory the first would take
 SPARE_S = 30.0  # after the deadline, for a step that was under way then
 
@@ -54,6 +56,13 @@ class Worker(NamedTuple):
     is_core: bool
 
 
+class Tally(NamedTuple):
+    """How many runs left a record, and how many failed; what is neither was not done by the deadline."""
+
+    num_done: int
+    num_failed: int
+
+
 def run(
     keys: Sequence[RunKey],
     keep: Callable[[list[Record]], None],
@@ -62,8 +71,8 @@ def run(
     num_processes: int,
     num_cores: int,
     deadline: float | None = None,
-) -> bool:
-    """Run everything by processes of a device and of cores; whether that was done by the deadline (`time.monotonic`).
+) -> Tally:
+    """Run everything by processes of a device and of cores until the deadline (`time.monotonic`).
 
     What fails is named and left out.
     """
@@ -75,7 +84,7 @@ def run(
         [_start(device, deadline) for _ in range(num_processes)]
         + [_start("cpu", deadline, is_core=True) for _ in range(num_cores)]
     )
-    num_done = 0
+    num_done = num_failed = 0
     try:
         for outcomes in _outcomes(workers, pieces, deadline):
             records = [Record.from_line(outcome.line) for outcome in outcomes if outcome.line]
@@ -84,28 +93,31 @@ def run(
                     note(f"{outcome.key}: failed, not recorded: {outcome.failure}")
             if records:
                 keep(records)
-            num_done += len(outcomes)
+            num_done += len(records)
+            num_failed += len(outcomes) - len(records)
     finally:
         for process, _ in workers.values():
             process.kill()
             process.join()
-    return num_done == len(keys)
+    return Tally(num_done, num_failed)
 
 
-def work(connection: Connection, device: str, deadline: float | None) -> None:
+def work(connection: Connection, device: str, deadline: float | None, num_threads: int | None = None) -> None:
     """What a process does: run what it is given until it is given nothing."""
     while piece := connection.recv():
-        connection.send(run_piece(piece, device, deadline))
+        connection.send(run_piece(piece, device, deadline, num_threads))
 
 
-def run_piece(keys: Sequence[RunKey], device: str, deadline: float | None) -> list[running.Outcome]:
+def run_piece(
+    keys: Sequence[RunKey], device: str, deadline: float | None, num_threads: int | None = None
+) -> list[running.Outcome]:
     """Runs of one shape, or a rival's; none where the deadline came first."""
     from photinus_bench import fleet  # JAX
 
     if not is_ours(keys[0].algorithm):
         return [running.execute(key) for key in keys]
     try:
-        records = fleet.run_group(keys, device, deadline=deadline) or []
+        records = fleet.run_group(keys, device, deadline=deadline, num_threads=num_threads) or []
     except Exception as error:
         return [running.Outcome(key, failure=f"{type(error).__name__}: {error}") for key in keys]
     return [running.Outcome(record.key, line=record.to_line()) for record in records]
@@ -147,7 +159,8 @@ def _start(device: str, deadline: float | None, *, is_core: bool = False) -> tup
     """A process, and the line to it."""
     ours, theirs = get_context("spawn").Pipe()
     with running.environment(CORE if is_core else DEVICE):
-        process = get_context("spawn").Process(target=work, args=(theirs, device, deadline), daemon=True)
+        arguments = theirs, device, deadline, 1 if is_core else None
+        process = get_context("spawn").Process(target=work, args=arguments, daemon=True)
         process.start()
     theirs.close()
     return ours, Worker(process, is_core)
