@@ -68,6 +68,15 @@ def test_a_measurement_counts_gradients_times_steps(fitted):
     assert row["counted_s"] == row["clock_s"] and row["budget"] == 10
 
 
+def test_a_study_says_on_which_machine_it_was_timed(fitted, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(acquisition_study, "fitted_study", lambda *_: fitted)
+    monkeypatch.setattr(acquisition_study, "gradient_seconds", lambda *_: 0.5)
+    monkeypatch.setattr(acquisition_study, "measure", lambda *_: {"search": "firefly"})
+    study = acquisition_study.study_searches(num_seeds=1)
+    assert set(study) == {"task", "num_trials", "machine", "versions", "started", "rows"}
+    assert {"photinus", "engine", "jax", "ioh"} < set(study["versions"])
+
+
 def study_of(searches: list[str]) -> dict:
     rows = [
         {"search": s, "trust_region": t, "budget": b, "seed": seed, "score": b + seed, "clock_s": b, "counted_s": b}

@@ -1,5 +1,6 @@
 """The latency benchmark's own machinery; the contestants themselves are what it runs."""
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -7,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from photinus_bench import floor, latency
+from photinus_bench import floor, history_latency, latency
 from photinus_bench.design import HIGH, LOW, fixed_design
 from photinus_bench.envs import paragraphs
 from photinus_bench.pipe import Contestant, ContestantError, TimeLimitError
+from photinus_bench.rivals import UnsupportedProblemError
 from photinus_bench.tables import render
 
 CONTESTANT = """
@@ -102,14 +104,53 @@ def test_table_aligns_and_drops_empty_columns():
     ]
 
 
-def test_the_picture_has_a_panel_for_every_dimension_and_a_curve_for_whoever_answered():
+def test_the_picture_has_a_panel_for_every_setting_and_a_curve_for_whoever_answered():
     answers = {
         "default": {"seconds": [0.02, 0.03]},
         "paper": {"seconds": [0.2]},
         "ax": {"outcome": "too slow"},
     }
-    cells = [latency.Cell(n, d, dict(answers)) for d in (5, 20) for n in (10, 100)]
+    cells = [latency.Cell(setting, n, dict(answers)) for setting in ("5 floats", "9 ints") for n in (10, 100)]
     svg = latency.draw(cells, ["default", "paper", "ax"])
-    for text in ("5 parameters", "20 parameters", "default", "paper"):
+    for text in ("5 floats", "9 ints", "default", "paper"):
         assert f">{text}<" in svg
     assert ">ax<" not in svg
+
+
+def test_whoever_ran_out_of_time_is_not_asked_for_more_trials():
+    asked = []
+
+    def ask(name: str, num_trials: int) -> dict:
+        asked.append((name, num_trials))
+        if name == "ax" and num_trials == 50:
+            raise TimeLimitError("no answer within 1 s")
+        if name == "hebo":
+            raise UnsupportedProblemError("one objective only")
+        return {"seconds": [0.1], "packages": {"jax": "1"}}
+
+    cells = latency.measure_column("5 floats", (100, 10, 50), ["default", "ax", "hebo"], ask)
+    assert asked == [
+        *((name, 10) for name in ("default", "ax", "hebo")),
+        *((name, 50) for name in ("default", "ax")),
+        ("default", 100),
+    ]
+    assert [cell.shown("ax") for cell in cells] == [0.1, "too slow", None]
+    assert cells[0].shown("hebo") == "unsupported"
+    assert latency.packages_of(cells) == {"default": {"jax": "1"}, "ax": {"jax": "1"}}
+    assert all("packages" not in answer for cell in cells for answer in cell.answers.values())
+    text = latency.describe(cells, [], ["default", "ax", "hebo"])
+    assert "unsupported" in text.splitlines()[1] and "too slow" in text.splitlines()[2]
+
+
+def test_latency_by_history_says_where_when_and_by_what_it_was_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    out = tmp_path / "history.json"
+    monkeypatch.setattr(history_latency, "measure", lambda *_: [0.5])
+    words = ["--algorithms", "paper", "--lengths", "10", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["history_latency", *words])
+    history_latency.main()
+    study = json.loads(out.read_text())
+    assert set(study) == {"task", "device", "machine", "versions", "started", "jax", "rows"}
+    assert {"photinus", "engine"} < set(study["versions"])
+    assert study["rows"] == [{"algorithm": "paper", "num_trials": 10, "seconds": [0.5]}]

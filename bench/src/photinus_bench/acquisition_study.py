@@ -32,6 +32,7 @@ from photinus.engine.firefly import FireflySettings
 from photinus.engine.padding import padded_size
 from photinus_bench import ablations, lockstep
 from photinus_bench.lane import Lane
+from photinus_bench.machine import provenance
 from photinus_bench.tasks import Task, build
 
 TASK = "bbob/f15/20d"  # Rastrigin: many local maxima
@@ -170,6 +171,7 @@ def study_searches(
     task: str = TASK, num_trials: int = NUM_TRIALS, num_seeds: int = NUM_SEEDS
 ) -> dict[str, Any]:
     """Every search, with and without the trust region, with every budget and seed."""
+    origin = provenance(task)  # of now: the load at the end would be the study's own
     study, model, size = fitted_study(task, num_trials, 0)
     rows = []
     for has_trust_region in (False, True):
@@ -178,7 +180,7 @@ def study_searches(
         variants += [Variant("lbfgs", has_trust_region, max_steps=budget) for budget in STEPS]
         step_s = gradient_seconds(study, arguments_of(study, model, size, variants[-1]), variants[-1])
         rows += [measure(study, model, size, v, seed, step_s) for v in variants for seed in range(num_seeds)]
-    return {"task": task, "num_trials": num_trials, "rows": rows}
+    return {"task": task, "num_trials": num_trials, **origin, "rows": rows}
 
 
 def main() -> None:

@@ -2,9 +2,9 @@
 
     python -m photinus_bench.active_set_study --out bench/records/active-set.json
 
-A long history as an optimiser leaves it: some random points, then ever smaller changes of the best so far. Models of
-it predict new points near the best trial and anywhere, in the model's own units, where labels have deviation 1. The
-exact one is fitted to and conditioned on all trials; the others have limits (`active_set.py`).
+A long history as an optimiser leaves it (`histories.py`). Models of it predict new points near the best trial and
+anywhere, in the model's own units, where labels have deviation 1. The exact one is fitted to and conditioned on all
+trials; the others have limits (`active_set.py`).
 """
 
 import argparse
@@ -22,11 +22,11 @@ from photinus.engine.bandit import BanditSettings, ModelSettings
 from photinus.engine.designers import gp_bandit, long_study, uniform
 from photinus.engine.designers.constants import Preset
 from photinus.engine.designers.snapshot import Snapshot
-from photinus.engine.features import Features
 from photinus.engine.padding import padded_size
-from photinus.trial import Trial, TrialState
+from photinus.trial import Trial
+from photinus_bench.histories import changed, history
 from photinus_bench.machine import describe_machine
-from photinus_bench.problem import Experimenter
+from photinus_bench.problem import Experimenter, Params
 from photinus_bench.tables import render
 from photinus_bench.tasks import Task, build
 
@@ -44,48 +44,7 @@ LIMITS: dict[str, tuple[int | None, int | None]] = {
 }
 
 
-def changed(x: Features, scale: float, snapshot: Snapshot, rng: np.random.Generator) -> Features:
-    """A feasible neighbour of a point: numbers move by a normal deviate, few categories are drawn anew."""
-    numbers = np.clip(x.continuous + scale * rng.normal(size=x.continuous.shape), 0.0, 1.0)
-    counts = snapshot.encoder.domain.num_categories
-    drawn = rng.integers(0, counts, size=x.categorical.shape).astype(np.int32)
-    categories = np.where(rng.random(x.categorical.shape) < scale, drawn, x.categorical)
-    return snapshot.encoder.encode(snapshot.encoder.decode(Features(numbers, categories)))
-
-
-def history(experimenter: Experimenter, num_trials: int, num_random: int, seed: int) -> list[Trial]:
-    """Random points, then changes of the best so far by 0.3 to 0.003 of each range."""
-    problem = experimenter.problem
-    snapshot = Snapshot(problem, [], seed, Preset())
-    rng = np.random.default_rng(seed)
-    [metric] = problem.metric_names
-    sign = snapshot.signs[0]
-    points = [point.params for point in uniform.suggest(problem, [], num_random, seed)]
-    values = [experimenter.truth(point)[metric] for point in points]
-    best = int(np.argmax(sign * np.array(values)))
-    while len(points) < num_trials:
-        scale = 0.3 * 0.01 ** rng.random()
-        new = changed(snapshot.encoder.encode([points[best]]), scale, snapshot, rng)
-        points += snapshot.encoder.decode(new)
-        values.append(experimenter.truth(points[-1])[metric])
-        if sign * values[-1] > sign * values[best]:
-            best = len(values) - 1
-    return [
-        Trial(
-            number=number,
-            params=point,
-            state=TrialState.COMPLETED,
-            values={metric: value},
-            created_event=2 * number + 1,
-            completed_event=2 * number + 2,
-            updated_event=2 * number + 2,
-            algorithm="random",
-        )
-        for number, (point, value) in enumerate(zip(points, values, strict=True))
-    ]
-
-
-def queries(experimenter: Experimenter, trials: list[Trial], seed: int) -> dict[str, list[dict[str, Any]]]:
+def queries(experimenter: Experimenter, trials: list[Trial], seed: int) -> dict[str, list[Params]]:
     """New points: near the best trial, by 0.003 to 0.1 of each range, and anywhere."""
     problem = experimenter.problem
     snapshot = Snapshot(problem, trials, seed, Preset())
@@ -93,7 +52,7 @@ def queries(experimenter: Experimenter, trials: list[Trial], seed: int) -> dict[
     best = snapshot.told[int(np.argmax(snapshot.labels[:, 0]))].params
     x = snapshot.encoder.encode([best])
     scales = 0.1 * 0.03 ** rng.random(NUM_QUERIES)
-    near = [snapshot.encoder.decode(changed(x, scale, snapshot, rng))[0] for scale in scales]
+    near = [changed(x, scale, snapshot.encoder, rng) for scale in scales]
     return {
         "near": near,
         "anywhere": [point.params for point in uniform.suggest(problem, [], NUM_QUERIES, seed + 2)],

@@ -20,7 +20,7 @@ from photinus.engine import designers, many
 from photinus.engine.designers import uniform
 from photinus.engine.designers.constants import preset
 from photinus.trial import Trial, TrialState
-from photinus_bench.machine import describe_machine
+from photinus_bench.machine import provenance
 from photinus_bench.tasks import Task, build
 
 TASK = "rastrigin/8d"
@@ -75,7 +75,7 @@ def main() -> None:
     result = {
         "task": TASK,
         "device": arguments.device,
-        "machine": describe_machine(gpu=gpu),
+        **provenance(TASK, gpu),
         "jax": jax.__version__,
         "rows": rows,
     }

@@ -79,6 +79,10 @@ class Search:
         """Values by objective of points that were asked for; None where a point is infeasible."""
         self._request(do="tell", points=list(points), values=[v if v is None else dict(v) for v in values])
 
+    def bring(self, points: Sequence[Params], values: Sequence[Mapping[str, float] | None]) -> None:
+        """Trials of before the search, one after another."""
+        self._request(do="bring", points=list(points), values=[v if v is None else dict(v) for v in values])
+
     def stop(self) -> None:
         """End the process."""
         self._contestant.stop()

@@ -5,12 +5,14 @@ Requests, as JSON lines (see `pipe`), and what is answered:
     {"do": "start", "problem": ..., "seed": ..., "first": ..., "batch_size": ..., "num_trials": ...}    {}
     {"do": "ask", "count": n}                          {"points": [...], "seconds": s}
     {"do": "tell", "points": [...], "values": [...]}   {}
+    {"do": "bring", "points": [...], "values": [...]}  {}
 
 `problem` is the stored form of a `photinus.Problem`. `first` is a point that everyone begins with, or null: it is the
 first point of the first answer, and the rival knows it as a trial that its user brought along. An answer holds fewer
 points than asked for where a rival wants results before it goes on, but never none. `values` are dictionaries by
-objective, null where the point is infeasible. `seconds` are what the points cost, with what the rival did when it was
-last told: some fit their model then. A rival that cannot search a problem answers `{"unsupported": "..."}` to `start`.
+objective, null where the point is infeasible. `bring` is for trials of before the search, right after its start.
+`seconds` are what the points cost, with what the rival did when it was last told: some fit their model then. A rival
+that cannot search a problem answers `{"unsupported": "..."}` to `start`.
 Standard library only: rivals' environments import this.
 """
 
@@ -78,8 +80,10 @@ class Desk(Generic[Handle]):
                 return self._ask(**request)
             case "tell":
                 return self._tell(**request)
+            case "bring":
+                return self._bring(**request)
             case other:
-                raise ValueError(f"`do` must be start, ask or tell, got {other!r}")
+                raise ValueError(f"`do` must be start, ask, tell or bring, got {other!r}")
 
     def _start(self, first: Params | None, **rest: Any) -> dict[str, Any]:
         self._rival = None
@@ -114,6 +118,12 @@ class Desk(Generic[Handle]):
         began = time.perf_counter()
         rival.tell(results)
         self._seconds += time.perf_counter() - began
+        return {}
+
+    def _bring(self, points: Sequence[Params], values: Sequence[Values | None]) -> dict[str, Any]:
+        rival = self._started()
+        for params, outcome in zip(points, values, strict=True):
+            rival.tell([(rival.attach(params), params, outcome)])
         return {}
 
     def _started(self) -> Rival[Handle]:

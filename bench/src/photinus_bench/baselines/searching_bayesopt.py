@@ -6,7 +6,8 @@ duplicates are allowed; on finite spaces they come up, so they are. It knows no 
 searched by their position between the bounds. It has no infeasible points and is told the worst value so far for them.
 
 Where there are categories its acquisition function is searched by differential evolution, which takes minutes an answer
-and can end in an error of its own. Such runs are recorded with `--limit 120`: an answer that takes longer ends the run.
+and can end in an error of its own. The runner's `--limit 120` ends such runs at the first answer that takes longer, and
+the record then says the limit.
 """
 
 import warnings
