@@ -2,8 +2,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.optimize import differential_evolution
 
 from photinus.problem import Goal
+from photinus_bench.problems.multi_objective import has_centre_on_front
 from photinus_bench.tasks import NAMES, Task, build
 
 TWO_OBJECTIVES = [f"{family}/{name}/5d/2m" for family in ("dtlz", "wfg", "zdt") for name in NAMES[family]]
@@ -36,6 +38,33 @@ def test_the_search_space_is_the_problems_own() -> None:
     assert bounds("wfg/3/5d/2m") == [(0, 2), (0, 4), (0, 6), (0, 8), (0, 10)]
     assert bounds("zdt/4/5d/2m") == [(0, 1)] + [(-5, 5)] * 4
     assert bounds("dtlz/7/5d/2m") == [(0, 1)] * 5
+
+
+@pytest.mark.parametrize("text", TWO_OBJECTIVES + SWEEP[: len(SWEEP) // 2])
+def test_only_named_problems_have_their_centre_on_the_front(text: str) -> None:
+    experimenter = build(Task.parse(text), repeat=0)
+    names = list(experimenter.problem.space.parameters)
+    low, high = np.array([(p.low, p.high) for p in experimenter.problem.space.parameters.values()]).T
+
+    def values(x: np.ndarray) -> np.ndarray:
+        return np.array(list(experimenter.truth(dict(zip(names, x.tolist(), strict=True))).values()))
+
+    at_centre = values((low + high) / 2)
+
+    def lag(x: np.ndarray) -> float:
+        """Below 0 where every objective is better than at the centre."""
+        return np.max(values(x) - at_centre)
+
+    found = differential_evolution(
+        lag,
+        list(zip(low, high, strict=True)),
+        callback=lambda intermediate_result: intermediate_result.fun < -1e-9,
+        maxiter=1000,
+        popsize=8,
+        polish=False,
+        rng=0,
+    )
+    assert (found.fun < -1e-9) != has_centre_on_front(text)
 
 
 def zdt1(x: np.ndarray) -> np.ndarray:
