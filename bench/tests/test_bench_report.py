@@ -1,11 +1,20 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from photinus_bench import records
 from photinus_bench.record import Record, RunKey
-from photinus_bench.report import asking, sections_continuous, sections_parts, sections_speed, writing
+from photinus_bench.report import (
+    asking,
+    sections_continuous,
+    sections_objectives,
+    sections_parts,
+    sections_speed,
+    writing,
+)
 from photinus_bench.report.results import Cell, Results
 
 FUNCTIONS = ("f01", "f08", "f15", "f21")
@@ -152,7 +161,7 @@ def test_the_default_has_its_halves_apart_and_is_compared_with_everyone(found):
     paper, rivals = (section.text for section in writing.all_sections(Results(found), Path("none"))[:2])
     row = table_row(paper[-1], "20 continuous parameters")
     assert row[1].startswith("+0.00 (+0.00 to +0.6") and row[2] == "not losing"
-    assert row[3].startswith("+0.6") and row[4] == "+0.00 (+0.00 to +0.00)" and row[5:] == ["4", "2"]
+    assert row[3].startswith("+0.6") and row[4] == "+0.00 (+0.00 to +0.00)" and row[6:] == ["4", "2"]
     assert "5 continuous parameters" not in paper[-1] and "COMBO" not in paper[-1]
     slower, quicker = (table_row(rivals[-1], name) for name in ("optuna-gp", "ax"))
     assert slower[2].startswith("+0.6") and slower[2].endswith("better; 4 x 2")
@@ -169,6 +178,94 @@ def test_that_google_vizier_is_apart_from_paper_is_said_where_it_is(found):
         is_apart = "does not hold it. Runs as few as these decide nothing" in text
         assert is_apart == (name == "vizier-gp-bandit")
     assert "That of vizier-gp-bandit does not hold it." in text
+
+
+def test_noise_is_judged_model_by_model_and_against_random_search(found):
+    rng = np.random.default_rng(0)
+    for function in FUNCTIONS:
+        for task, halving in (
+            (f"bbob/{function}/20d/gaussian-noise", 60),
+            (f"bbob/{function}/20d/cauchy-noise", 10),
+        ):
+            for r in range(3):
+                for name in ("photinus-paper", "photinus-default", "random"):
+                    curve = values(task, name, r, 60 if name == "random" else halving) * rng.uniform(0.9, 1.1)
+                    run = record(task, name, r, curve)
+                    found[run.key] = run
+        for r in range(3):
+            task = f"bbob/{function}/20d"
+            run = record(task, "photinus-default", r, values(task, "", r, 5))
+            found[run.key] = run
+    section = sections_continuous.noise(Results(found))
+    row = table_row(section.text[-1], "photinus-paper against random")
+    assert [cell.rsplit(",", 1)[-1].split(";")[0].strip() for cell in row[1:]] == [
+        "better",
+        "undecided",
+        "",
+        "better",
+    ]
+    assert section.found.startswith(
+        "photinus-paper against random better with no noise and Cauchy noise, undecided with Gaussian noise;"
+    )
+    assert section.found.endswith("No rival ran.")
+
+
+def test_problems_that_begin_on_the_front_are_left_out_beside_the_whole(found):
+    rng = np.random.default_rng(0)
+    for task in ("dtlz/1/5d/2m", "dtlz/7/5d/2m", "zdt/4/5d/2m"):
+        for name, best in (("photinus-paper", 1.0), ("random", 2.0)):
+            for r in range(2):
+                run = record(task, name, r, best + rng.random((100, 2)))
+                found[run.key] = run
+    section = sections_objectives.two_objectives(Results(found))
+    counts = [table_row(text, "random")[4] for text in section.text if text.startswith("| algorithm")]
+    assert counts == ["4", "4", "2", "2"]
+
+
+def test_rivals_from_several_environments_are_named(found):
+    keys = [key for key in found if key.algorithm == "ax"]
+    for i, key in enumerate(keys):
+        torch = "2.11" if i == 0 else "2.13"
+        found[key] = replace(found[key], versions={"python": "3.11", "torch": torch, "ioh": str(i)})
+    [sentence] = writing.several_environments(Results(found))
+    assert sentence == f"Of ax there are 1 runs with torch 2.11 and {len(keys) - 1} runs with torch 2.13."
+
+
+def test_ax_with_another_acquisition_is_compared_with_ax(found):
+    for function in FUNCTIONS:
+        for r in range(3):
+            task = f"bbob/{function}/20d"
+            run = record(task, "ax-ucb", r, values(task, "ax-ucb", r, 10))
+            found[run.key] = run
+    section = sections_continuous.ax_ucb(Results(found))
+    assert (
+        section.found.startswith("ax-ucb against ax -0.6")
+        and "worse, on 4 functions, repeats 3" in section.found
+    )
+
+
+def test_lock_step_says_what_all_studies_took(found):
+    key = RunKey("bbob/f01/20d", "photinus-paper", 0, 100, 1)
+    together = replace(
+        found[key], side_by_side=480, wall_s=0.22, machine=found[key].machine | {"gpu": "a card"}
+    )
+    text = sections_speed.seconds(Results(found | {key: together})).text[-1]
+    assert (
+        text
+        == "In lock-step on one a card, 480 studies of `photinus-paper` with 100 trials each took 106 s in all."
+    )
+
+
+def test_firefly_and_l_bfgs_meet_at_equal_seconds():
+    rows = [
+        {"search": search, "trust_region": False, "budget": budget, "counted_s": seconds, "score": score}
+        for search, ends in (("firefly", [(0.01, 0.5), (0.04, 0.6)]), ("lbfgs", [(0.02, 0.4), (0.03, 0.7)]))
+        for budget, (seconds, score) in enumerate(ends)
+    ]
+    rows += [row | {"trust_region": True} for row in rows]
+    study = {"rows": rows, "task": "bbob/f15/20d", "num_trials": 40}
+    found = sections_parts.acquisition({"acquisition": study}).found
+    assert found.endswith("firefly ahead at 0.020 s, L-BFGS ahead at 0.030 and 0.040 s.")
 
 
 def test_latency_has_a_curve_for_each_algorithm_and_device():
@@ -202,6 +299,12 @@ def test_if_nobody_stopped_that_is_said(found):
         "Nobody so far: every run has as many trials as it should."
     ]
     assert sections_speed.early_ends(Results({})).is_empty
+
+
+def test_the_page_in_the_repository_is_made_from_its_records_by_this_code():
+    page = (writing.ROOT / "docs" / "benchmarks.md").read_text()
+    # If this fails: `make bench-report`, and commit what it wrote.
+    assert page.startswith(f"<!-- made from {writing.digest(records.FOLDER)} -->")
 
 
 def test_without_records_every_section_says_what_to_run(tmp_path):

@@ -4,15 +4,20 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from photinus_bench import suite
 from photinus_bench.analysis.comparison import Comparison
 from photinus_bench.analysis.convergence import Band, band
 from photinus_bench.report import drawing, findings
 from photinus_bench.report.results import Cell, Results
-from photinus_bench.report.section import Section, comparison_table, comparison_text
+from photinus_bench.report.section import Section, comparison_table, grid_table, range_text
+from photinus_bench.rivals import RIVALS
 from photinus_bench.tasks import NAMES
 
 BASELINE = "photinus-paper"
 DEFAULT = "photinus-default"
+WITH_MODELS = tuple(
+    rival.name for rival in RIVALS.values() if rival.has_model and not suite.is_ours(rival.name)
+)
 SINGLE_FUNCTIONS = ("f01", "f03", "f08", "f12", "f15", "f17", "f21", "f24")
 
 
@@ -41,6 +46,14 @@ def compare_all(
     return {name: comparison for name, comparison in found.items() if comparison is not None}
 
 
+def table_of(
+    results: Results, tasks: Sequence[str], comparisons: dict[str, Comparison], **settings: int | bool
+) -> str:
+    """Comparisons with the baseline on these tasks as a table, beside what google-vizier's comparator says."""
+    others = {name: results.compare_like_vizier(tasks, BASELINE, name, **settings) for name in comparisons}
+    return comparison_table(comparisons, {name: c for name, c in others.items() if c is not None})
+
+
 def add_violins(
     section: Section,
     results: Results,
@@ -57,12 +70,9 @@ def add_violins(
     comparisons = compare_all(results, tasks, chosen, **settings)
     if not comparisons:
         return
-    others = {each: results.compare_like_vizier(tasks, BASELINE, each, **settings) for each in comparisons}
     section.add_figure(name, caption, drawing.violins(comparisons, BASELINE))
     section.found = findings.against(comparisons)
-    section.text.append(
-        comparison_table(comparisons, {each: c for each, c in others.items() if c is not None})
-    )
+    section.text.append(table_of(results, tasks, comparisons, **settings))
 
 
 def median_lines(
@@ -80,14 +90,8 @@ def median_lines(
 def lines_table(rows: dict[str, dict[float, Comparison]], what: str) -> str:
     """The same as a table; behind a figure are the numbers of problems and of repeats."""
     settings = sorted({setting for points in rows.values() for setting in points})
-    lines = [
-        "| algorithm | " + " | ".join(f"{what} {setting:g}" for setting in settings) + " |",
-        "|---|" + "---|" * len(settings),
-    ]
-    for name, points in rows.items():
-        cells = [comparison_text(points[s]) if s in points else "" for s in settings]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    named = {name: {f"{what} {s:g}": c for s, c in points.items()} for name, points in rows.items()}
+    return grid_table(named, [f"{what} {s:g}" for s in settings], "algorithm")
 
 
 def gap_panel(
@@ -104,10 +108,6 @@ def gap_panel(
 
 
 def counts_text(results: Results, tasks: Sequence[str], algorithms: Sequence[str]) -> str:
-    """Repeats behind the curves of those that are drawn, for a caption."""
-    counts = {}
-    for name in algorithms:
-        repeats = [len(results.runs(Cell(task, name, 1, 100))) for task in tasks]
-        if max(repeats, default=0):
-            counts[name] = max(repeats)
-    return ", ".join(f"{name} {count}" for name, count in counts.items())
+    """Repeats behind the curves of those that are drawn, for a caption; 0 where some problem was not run."""
+    counts = {name: [len(results.runs(Cell(task, name, 1, 100))) for task in tasks] for name in algorithms}
+    return ", ".join(f"{name} {range_text(each)}" for name, each in counts.items() if any(each))

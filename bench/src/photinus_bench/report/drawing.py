@@ -1,6 +1,7 @@
 """Figures, drawn by matplotlib without a screen; every function returns one, ready to be saved."""
 
 import io
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,8 +26,15 @@ COLOURS = {
     "vizier-gp-bandit": "#000000",
     "random": "#999999",
     "quasi-random": "#666666",
+    "optuna-tpe": "#8C564B",
+    "bayesopt": "#17BECF",
+    "cma": "#BCBD22",
+    "hyperopt": "#7F3C8D",
+    "skopt": "#3969AC",
+    "smac": "#80BA5A",
+    "ax-ucb": "#E73F74",
 }
-MORE_COLOURS = ("#8C564B", "#17BECF", "#BCBD22", "#7F3C8D", "#3969AC", "#80BA5A", "#E73F74", "#A5AA99")
+MORE_COLOURS = ("#A5AA99", "#9D755D", "#54A24B", "#B279A2")  # of ablations and the like
 MARKERS = "osD^v<>PX*hpd8"
 STYLE = {
     "svg.fonttype": "none",  # text stays text: it can be searched, and files stay small
@@ -44,8 +52,8 @@ LEGEND_LETTERS = 105  # that fit beside each other
 
 
 def look(algorithms: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Colour and marker of every algorithm, the same in all figures with the same algorithms."""
-    others = iter(MORE_COLOURS * 3)
+    """Colour and marker of every algorithm; colours of those that have a name here are the same everywhere."""
+    others = itertools.cycle(MORE_COLOURS)
     return {
         name: (COLOURS.get(name) or next(others), MARKERS[i % len(MARKERS)])
         for i, name in enumerate(algorithms)

@@ -1,12 +1,13 @@
 """What was found, in a sentence beside each claim of the paper; made from the same numbers as the tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from photinus.problem import Goal
 from photinus_bench.analysis.bootstrap import Verdict
 from photinus_bench.analysis.comparison import Comparison, Pair
+from photinus_bench.record import Record
 
 BASELINE_IN_WORDS = "`photinus-paper`"
 
@@ -26,17 +27,42 @@ def against(comparisons: Mapping[str, Comparison], baseline: str = BASELINE_IN_W
     return f"against {baseline}, {'; '.join(groups)}."
 
 
-def by_setting(rows: Mapping[str, Mapping[float, Comparison]], setting: str) -> str | None:
-    """The same where there are several settings, algorithm by algorithm; one setting alone shows no course."""
-    parts = []
-    for name, points in ((name, points) for name, points in rows.items() if len(points) > 1):
-        groups = []
-        for verdict in Verdict:
-            values = [f"{value:g}" for value, each in sorted(points.items()) if each.verdict is verdict]
-            if values:
-                groups.append(f"{verdict.value} at {in_words(values)}")
-        parts.append(f"{name} {', '.join(groups)}")
-    return f"against {BASELINE_IN_WORDS}, by {setting}: {'; '.join(parts)}." if parts else None
+def by_setting(
+    rows: Mapping[str, Mapping[float, Comparison]], setting: str, rivals: Collection[str] = ()
+) -> str | None:
+    """The same where there are several settings, algorithm by algorithm; one setting alone shows no course.
+
+    Settings that none of the `rivals` ran are named: there a claim about them is not tested.
+    """
+    parts = [
+        f"{name} {verdicts({f'{x:g}': points[x] for x in sorted(points)}, 'at')}"
+        for name, points in rows.items()
+        if len(points) > 1
+    ]
+    if not parts:
+        return None
+    settings = {point for points in rows.values() for point in points}
+    tried = {point for name, points in rows.items() if name in rivals for point in points}
+    missing = [f"{point:g}" for point in sorted(settings - tried)]
+    untested = f" No rival with a model ran at {in_words(missing)}." if rivals and missing else ""
+    return f"against {BASELINE_IN_WORDS}, by {setting}: {'; '.join(parts)}.{untested}"
+
+
+def verdicts(points: Mapping[str, Comparison], preposition: str) -> str:
+    """Which verdict an algorithm has in which settings, best first."""
+    groups = []
+    for verdict in Verdict:
+        settings = [setting for setting, each in points.items() if each.verdict is verdict]
+        if settings:
+            groups.append(f"{verdict.value} {preposition} {in_words(settings)}")
+    return ", ".join(groups)
+
+
+def early_ends(stops: Mapping[str, Sequence[Record]], tasks: Collection[str]) -> str:
+    """Who stopped early on these tasks."""
+    counts = {name: sum(record.key.task in tasks for record in records) for name, records in stops.items()}
+    parts = [f"{name} ({count} run{'s' * (count > 1)})" for name, count in sorted(counts.items()) if count]
+    return f"Stopped early: {', '.join(parts) or 'nobody'}."
 
 
 def ahead_at_the_end(pairs: Mapping[str, Sequence[Pair]]) -> str:

@@ -35,19 +35,29 @@ def comparison_table(
 ) -> str:
     """Medians with intervals and verdicts, best first; `others` are by google-vizier's comparator."""
     lines = [
-        "| algorithm | median log-efficiency | 95 % interval | verdict | problems | repeats "
-        "| by google-vizier's comparator |",
-        "|---|---|---|---|---|---|---|",
+        "| algorithm | median log-efficiency | 95 % interval | verdict | problems | repeats |",
+        "|---|---|---|---|---|---|",
     ]
+    if others:
+        lines = [f"{lines[0]} by google-vizier's comparator |", f"{lines[1]}---|"]
     for name in sorted(comparisons, key=lambda each: -comparisons[each].interval.median):
         comparison = comparisons[name]
         interval = comparison.interval
-        other = (others or {}).get(name)
         lines.append(
             f"| {name} | {interval.median:+.2f} | {interval.low:+.2f} to {interval.high:+.2f} "
-            f"| {comparison.verdict.value} | {len(comparison.scores)} | {range_text(comparison.num_repeats)} "
-            f"| {'' if other is None else interval_text(other.interval)} |"
+            f"| {comparison.verdict.value} | {len(comparison.scores)} | {range_text(comparison.num_repeats)} |"
         )
+        if others:
+            lines[-1] += f" {interval_text(others[name].interval) if name in others else ''} |"
+    return "\n".join(lines)
+
+
+def grid_table(rows: Mapping[str, Mapping[str, Comparison]], columns: Sequence[str], corner: str = "") -> str:
+    """Comparisons by row and column; a cell is empty where there is none."""
+    lines = [f"| {corner} | {' | '.join(columns)} |", "|---|" + "---|" * len(columns)]
+    for name, points in rows.items():
+        cells = [comparison_text(points[column]) if column in points else "" for column in columns]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -1,10 +1,13 @@
 """Continuous spaces: violins, dimensions, single functions, noise, Ax with UCB, google-vizier itself."""
 
+import numpy as np
+
 from photinus_bench.report import drawing, findings
 from photinus_bench.report.asking import (
     BASELINE,
     DEFAULT,
     SINGLE_FUNCTIONS,
+    WITH_MODELS,
     add_violins,
     bbob,
     compare_all,
@@ -13,22 +16,28 @@ from photinus_bench.report.asking import (
     lines_table,
     median_lines,
     rivals_of,
+    table_of,
 )
 from photinus_bench.report.results import Results
-from photinus_bench.report.section import Section, comparison_table
+from photinus_bench.report.section import Section, grid_table, interval_text, range_text
 
 DIMENSIONS = (5, 10, 20, 40, 80)
 VIZIER = (BASELINE, DEFAULT, "vizier", "vizier-gp-bandit")
 AX = (BASELINE, DEFAULT, "ax", "ax-ucb")
-NOISES = ("gaussian-noise", "uniform-noise", "cauchy-noise")
+NO_NOISE = "no noise"
+NOISES = {
+    NO_NOISE: "",
+    "Gaussian noise": "gaussian-noise",
+    "uniform noise": "uniform-noise",
+    "Cauchy noise": "cauchy-noise",
+}
 
 
 def violins(results: Results) -> Section:
     """The paper's first figure of results."""
     section = Section(
         "Continuous spaces at 20 dimensions",
-        "Vizier is competitive: the other algorithms' median log-efficiencies lie below or near its own; "
-        "HEBO is strong late, followed by BayesianOptimization and Ax.",
+        "Vizier's performance is relatively competitive.",
         "make bench SUITE=bbob-20d",
     )
     add_violins(
@@ -55,7 +64,7 @@ def dimensions(results: Results) -> Section:
             "Median log-efficiency over the BBOB functions by dimension.",
             drawing.medians(rows, "dimension", BASELINE, is_log=True),
         )
-        section.found = findings.by_setting(rows, "dimension")
+        section.found = findings.by_setting(rows, "dimension", WITH_MODELS)
         section.text.append(lines_table(rows, "D ="))
     return section
 
@@ -91,14 +100,28 @@ def noise(results: Results) -> Section:
         "With severe noise the picture stays as it is without.",
         "make bench SUITE=noisy",
     )
-    tasks = [task for model in NOISES for task in bbob(20, model)]
+    by_model = {model: bbob(20, variant) for model, variant in NOISES.items()}
+    noisy = [task for model, tasks in by_model.items() if model != NO_NOISE for task in tasks]
     add_violins(
         section,
         results,
-        tasks,
+        noisy,
         "noisy",
         "Log-efficiency by BBOB function and noise model at 20-D; the noiseless value is scored.",
     )
+    rows = {}
+    for name, baseline in ((BASELINE, "random"), (DEFAULT, "random"), (DEFAULT, BASELINE)):
+        found = {model: results.compare(tasks, baseline, name) for model, tasks in by_model.items()}
+        rows[f"{name} against {baseline}"] = {model: c for model, c in found.items() if c is not None}
+    if section.text and all(rows.values()):
+        section.found = "; ".join(
+            f"{pair} {findings.verdicts(points, 'with')}" for pair, points in rows.items()
+        )
+        section.found += "." if set(rivals_of(results, noisy)) & set(WITH_MODELS) else ". No rival ran."
+        section.text += [
+            "The models of noise apart, and whether there is anything left to win against random search:",
+            grid_table(rows, list(NOISES)),
+        ]
     return section
 
 
@@ -112,6 +135,7 @@ def ax_ucb(results: Results) -> Section:
     tasks = bbob(20)
     if "ax-ucb" not in results.algorithms(tasks):
         return section
+    shared = [task for task in tasks if {"ax", "ax-ucb"} <= set(results.algorithms([task]))]
     add_violins(
         section,
         results,
@@ -120,6 +144,18 @@ def ax_ucb(results: Results) -> Section:
         "Ax as it comes and with UCB, and `default`, at 20-D.",
         algorithms=[name for name in AX if name != BASELINE],
     )
+    direct = results.compare(tasks, "ax", "ax-ucb")
+    if direct is not None:
+        spread = " and ".join(
+            f"{np.std(compared.scores, ddof=1):.2f} for {name}"
+            for name in ("ax-ucb", "ax")
+            if (compared := results.compare(shared, BASELINE, name)) is not None
+        )
+        section.found = (
+            f"ax-ucb against ax {interval_text(direct.interval)}, {direct.verdict.value}, on {len(direct.scores)} "
+            f"functions, repeats {range_text(direct.num_repeats)}; the deviation of log-efficiencies over "
+            f"these functions is {spread}."
+        )
     shown = bbob(20, names=SINGLE_FUNCTIONS)
     panels = {task.split("/")[1]: gap_panel(results, task, AX) for task in shown}
     section.add_figure(
@@ -145,13 +181,13 @@ def google_vizier(results: Results) -> Section:
         section.text += [
             "google-vizier's two algorithms against `paper`, on the functions and repeats that both have. "
             "An interval that holds zero is what was hoped for.",
-            comparison_table(comparisons),
+            table_of(results, tasks, comparisons),
         ]
         apart = [name for name, c in comparisons.items() if not c.interval.low <= 0.0 <= c.interval.high]
         if apart:
             section.text.append(
-                f"That of {' and of '.join(apart)} does not hold it. Runs as few as these decide nothing, and the "
-                "interval of a single repeat leaves out how repeats differ. `paper` goes by the paper's text where "
+                f"That of {' and of '.join(apart)} does not hold it. Runs as few as these decide nothing. `paper` "
+                "goes by the paper's text where "
                 "google-vizier's code differs from it ([deliberate "
                 "differences](algorithm.md#deliberate-differences-from-google-vizier-0124)); whether one of these "
                 "shows here has not been measured."

@@ -1,13 +1,13 @@
 """The default: against `paper` in every setting, problems that it was chosen by apart; and against everyone else."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from photinus_bench import suite
 from photinus_bench.analysis.comparison import Comparison
 from photinus_bench.report import drawing
 from photinus_bench.report.asking import BASELINE, DEFAULT
 from photinus_bench.report.results import Results
-from photinus_bench.report.section import Section, comparison_text, interval_text, range_text
+from photinus_bench.report.section import Section, grid_table, interval_text, range_text
 from photinus_bench.tuning import HALVES, batch_size_of, tasks_of
 
 TITLES = {
@@ -34,8 +34,9 @@ def against_paper(results: Results) -> Section:
     found: dict[str, tuple[Comparison, list[Comparison | None]]] = {}
     for name in TITLES:
         halves = [_compare(results, name, [half], BASELINE) for half in HALVES]
+        like_vizier = _compare(results, name, list(HALVES), BASELINE, Results.compare_like_vizier)
         if whole := _compare(results, name, list(HALVES), BASELINE):
-            found[TITLES[name]] = whole, halves
+            found[TITLES[name]] = whole, [*halves, like_vizier]
     if not found:
         return section
     section.add_figure(
@@ -44,11 +45,12 @@ def against_paper(results: Results) -> Section:
         drawing.violins({title: whole for title, (whole, _) in found.items()}, BASELINE, of=DEFAULT),
     )
     lines = [
-        "| setting | all problems | verdict | problems for choosing | the others | problems | repeats |",
-        "|---|---|---|---|---|---|---|",
+        "| setting | all problems | verdict | problems for choosing | the others | by google-vizier's comparator "
+        "| problems | repeats |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for title, (whole, halves) in found.items():
-        cells = ["" if half is None else interval_text(half.interval) for half in halves]
+    for title, (whole, others) in found.items():
+        cells = ["" if other is None else interval_text(other.interval) for other in others]
         lines.append(
             f"| {title} | {interval_text(whole.interval)} | {whole.verdict.value} | {' | '.join(cells)} "
             f"| {len(whole.scores)} | {range_text(whole.num_repeats)} |"
@@ -66,32 +68,30 @@ def against_paper(results: Results) -> Section:
 def against_rivals(results: Results) -> Section:
     """The default against everyone else; above 0 it needs fewer trials than they do."""
     section = Section("The default against its rivals", None, COMMAND)
-    lines = [
-        "| rival | " + " | ".join(TITLES[name] for name in AGAINST_ALL) + " |",
-        "|---|" + "---|" * len(AGAINST_ALL),
-    ]
+    rows: dict[str, dict[str, Comparison]] = {}
     for rival in suite.ORDER:
-        if rival in (DEFAULT, BASELINE):
-            continue
-        compared = [_compare(results, name, list(HALVES), rival) for name in AGAINST_ALL]
-        if any(compared):
-            lines.append(
-                f"| {rival} | "
-                + " | ".join(comparison_text(each) if each else "" for each in compared)
-                + " |"
-            )
-    if len(lines) > 2:
+        if rival not in (DEFAULT, BASELINE):
+            compared = {TITLES[name]: _compare(results, name, list(HALVES), rival) for name in AGAINST_ALL}
+            rows[rival] = {title: c for title, c in compared.items() if c is not None}
+    rows = {rival: row for rival, row in rows.items() if row}
+    if rows:
         section.text += [
             "Log-efficiency of `photinus-default` against each rival, on the problems and repeats that both have: "
             "above 0 the default needs fewer trials. Behind the verdict are the numbers of problems and of repeats.",
             "Not everyone is at their best: some "
             "[stopped early](#who-stopped-early-and-who-could-not-begin), and HEBO's fits can fail where there are "
             "[categories](#share-of-categorical-parameters).",
-            "\n".join(lines),
+            grid_table(rows, [TITLES[name] for name in AGAINST_ALL], "rival"),
         ]
     return section
 
 
-def _compare(results: Results, setting: str, halves: Sequence[str], baseline: str) -> Comparison | None:
+def _compare(
+    results: Results,
+    setting: str,
+    halves: Sequence[str],
+    baseline: str,
+    by: Callable[..., Comparison | None] = Results.compare,
+) -> Comparison | None:
     tasks = sorted(task for half in halves for task in tasks_of(setting, half))  # as in the other sections
-    return results.compare(tasks, baseline, DEFAULT, batch_size=batch_size_of(setting))
+    return by(results, tasks, baseline, DEFAULT, batch_size=batch_size_of(setting))

@@ -16,7 +16,15 @@ from photinus.space import Float, SearchSpace
 from photinus_bench.analysis.comparison import Comparison
 from photinus_bench.analysis.convergence import Band
 from photinus_bench.report import drawing, findings
-from photinus_bench.report.asking import BASELINE, DEFAULT, bbob, compare_all, counts_text, gap_panel
+from photinus_bench.report.asking import (
+    BASELINE,
+    DEFAULT,
+    bbob,
+    compare_all,
+    counts_text,
+    gap_panel,
+    table_of,
+)
 from photinus_bench.report.results import Results
 from photinus_bench.report.section import Section, comparison_table
 
@@ -85,7 +93,32 @@ def _acquisition_found(study: dict[str, Any]) -> str:
             ends.append((score, f"{search} {reached} in {seconds:.3f} s"))
         best_first = [text for _, text in sorted(ends, reverse=True)]
         parts.append(f"{'with' if has_region else 'without'} the trust region {', '.join(best_first)}")
-    return f"in the median at its largest budget, {'; '.join(parts)}."
+    return f"in the median at its largest budget, {'; '.join(parts)}. {_at_equal_seconds(study)}"
+
+
+def _at_equal_seconds(study: dict[str, Any]) -> str:
+    """When firefly is ahead of L-BFGS without the trust region, by medians of what either had reached by then."""
+    reached = {}
+    for search in ("firefly", "lbfgs"):
+        rows = [r for r in study["rows"] if r["search"] == search and not r["trust_region"]]
+        if not rows:
+            return ""
+        scores = _medians(rows, "score")
+        order = np.argsort(_medians(rows, "counted_s"), kind="stable")
+        reached[search] = _medians(rows, "counted_s")[order], np.maximum.accumulate(scores[order])
+    moments = np.unique(np.concatenate([seconds for seconds, _ in reached.values()]))
+    moments = moments[moments >= max(seconds[0] for seconds, _ in reached.values())]
+    firefly, lbfgs = (
+        scores[np.searchsorted(seconds, moments, side="right") - 1] for seconds, scores in reached.values()
+    )
+    ahead = [f"{moment:.3f}" for moment, is_ahead in zip(moments, firefly > lbfgs, strict=True) if is_ahead]
+    behind = [f"{moment:.3f}" for moment, is_ahead in zip(moments, firefly < lbfgs, strict=True) if is_ahead]
+    parts = [
+        f"{who} ahead at {findings.in_words(list(dict.fromkeys(times)))} s"
+        for who, times in (("firefly", ahead), ("L-BFGS", behind))
+        if times
+    ]
+    return f"Without it, at equal seconds, {', '.join(parts)}."
 
 
 def _medians(rows: list[dict[str, Any]], key: str) -> np.ndarray:
@@ -146,13 +179,17 @@ def lunacek(results: Results) -> Section:
             drawing.curves(panels, "trials", "gap to the optimum"),
         )
         comparisons: dict[str, Comparison] = {}
+        others: dict[str, Comparison] = {}
         rows: dict[str, dict[float, Comparison]] = {}
         for dimension in (d for d in DIMENSIONS if f"{d}-D" in panels):
             for name, comparison in compare_all(results, [tasks[f"{dimension}-D"]], SEARCHES[1:]).items():
                 comparisons[f"{name}, {dimension}-D"] = comparison
+                other = results.compare_like_vizier([tasks[f"{dimension}-D"]], BASELINE, name)
+                if other is not None:
+                    others[f"{name}, {dimension}-D"] = other
                 rows.setdefault(name, {})[float(dimension)] = comparison
         section.found = findings.by_setting(rows, "dimension")
-        section.text.append(comparison_table(comparisons))
+        section.text.append(comparison_table(comparisons, others))
     return section
 
 
@@ -229,7 +266,7 @@ def warping_stages(results: Results) -> Section:
         section.text += [
             "What the stages are worth: `paper` with one left out, or all three, against `paper`. `default` has none "
             "of them; [decision 10](decisions/0010-the-default.md) has what its own labels are worth.",
-            comparison_table(comparisons),
+            table_of(results, bbob(20), comparisons),
         ]
         section.found = findings.against(comparisons)
         section.add_figure(

@@ -3,6 +3,7 @@
 from photinus_bench.report import drawing, findings
 from photinus_bench.report.asking import (
     BASELINE,
+    WITH_MODELS,
     add_violins,
     bbob,
     counts_text,
@@ -41,6 +42,8 @@ def combo(results: Results) -> Section:
             drawing.curves(panels, "trials", "best value"),
         )
         add_violins(section, results, tasks, "combo-scores", "Log-efficiency on the four problems.")
+        if section.found:
+            section.found += f" {findings.early_ends(results.stops(), tasks)}"
     return section
 
 
@@ -58,7 +61,7 @@ def categorical_share(results: Results) -> Section:
             "Median log-efficiency over the BBOB functions at 20-D by share of categorical parameters.",
             drawing.medians(rows, "% of the parameters categorical", BASELINE),
         )
-        section.found = findings.by_setting(rows, "percentage")
+        section.found = findings.by_setting(rows, "percentage", WITH_MODELS)
         section.text.append(lines_table(rows, "%"))
         if 50.0 in rows.get("hebo", {}):
             section.text.append(
@@ -98,6 +101,6 @@ def batches(results: Results) -> Section:
             "Median log-efficiency over the BBOB functions at 20-D, everyone with the same batch size.",
             drawing.medians(rows, "batch size", BASELINE),
         )
-        section.found = findings.by_setting(rows, "batch size")
+        section.found = findings.by_setting(rows, "batch size", WITH_MODELS)
         section.text.append(lines_table(rows, "batch"))
     return section

@@ -5,7 +5,7 @@ import numpy as np
 from photinus_bench.analysis.convergence import band
 from photinus_bench.analysis.speed import against_seconds
 from photinus_bench.report import drawing
-from photinus_bench.report.asking import bbob
+from photinus_bench.report.asking import BASELINE, bbob
 from photinus_bench.report.results import Cell, Results, is_by_itself
 from photinus_bench.report.section import Section, range_text
 
@@ -42,13 +42,27 @@ def seconds(results: Results) -> Section:
                 f"| {len(machines)} | {threads} | {loads} | {processors} |"
             )
         section.text.append("\n".join(lines))
+    section.text += _side_by_side(results)
     return section
+
+
+def _side_by_side(results: Results) -> list[str]:
+    """What a GPU needed for the largest number of studies of `paper` that it advanced together."""
+    runs = [r for task in bbob(20) for r in results.runs(Cell(task, BASELINE, 1, 100)).values()]
+    together = max(runs, key=lambda record: record.side_by_side, default=None)
+    if together is None or together.side_by_side == 1:
+        return []
+    return [
+        f"In lock-step on one {together.machine.get('gpu') or together.machine['processor']}, {together.side_by_side} "
+        f"studies of `{BASELINE}` with 100 trials each took {together.wall_s * together.side_by_side:.0f} s in all."
+    ]
 
 
 def quality_per_minute(results: Results) -> Section:
     """Curves against time spent on suggesting."""
     section = Section("Quality per minute", None, "make bench SUITE=bbob-20d")
     panels = {}
+    counts: dict[str, list[int]] = {}
     for task in bbob(20, names=SHOWN):
         panel = {}
         for name in results.algorithms([task]):
@@ -63,6 +77,7 @@ def quality_per_minute(results: Results) -> Section:
             bands = band(table)
             is_known = np.isfinite(bands.median) & np.isfinite(bands.low) & np.isfinite(bands.high)
             if is_known.any():
+                counts.setdefault(name, []).append(len(curves))
                 panel[name] = (
                     grid[is_known],
                     type(bands)(bands.median[is_known], bands.low[is_known], bands.high[is_known]),
@@ -73,7 +88,9 @@ def quality_per_minute(results: Results) -> Section:
         section.add_figure(
             "quality-per-minute",
             "Best value so far above the optimum against seconds spent on suggestions, 20-D; evaluations cost "
-            "nothing here.",
+            "nothing here. Median and 40-60 percentiles of runs by themselves: "
+            + ", ".join(f"{name} {range_text(each)}" for name, each in sorted(counts.items()))
+            + ".",
             drawing.curves(panels, "seconds", "gap to the optimum", is_log=True, is_log_x=True),
         )
     return section

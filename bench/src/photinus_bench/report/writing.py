@@ -6,8 +6,10 @@ nothing: everything is in the records.
 
 import argparse
 import base64
+import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -25,10 +27,13 @@ from photinus_bench.report import (
     sections_spaces,
     sections_speed,
 )
+from photinus_bench.report.asking import WITH_MODELS
 from photinus_bench.report.results import Results
 from photinus_bench.report.section import Section
 
-ROOT = Path(__file__).parents[4]
+OF_PROBLEMS = ("ioh", "optproblems")  # packages of the problems, which not all need
+PACKAGE = Path(__file__).parents[1]
+ROOT = PACKAGE.parents[2]
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a }
 img { max-width: 100%; height: auto } table { border-collapse: collapse; display: block; overflow-x: auto }
@@ -83,18 +88,45 @@ def introduction(results: Results) -> str:
             "Every experiment of the paper, run again with Photinus and today's releases of its rivals in their "
             "default settings (`ax-ucb` apart, which is Ax with the paper's acquisition). Made by `make bench-report` "
             "from the records in `bench/records`. Each section names the command behind its records: `make bench` runs "
-            'what is missing, and with `ARGS="--repeats 30"` more repeats than its suite asks for; the two studies '
-            "that are no runs, of the acquisition's search and of latency, are made anew.",
+            'what is missing, and with `ARGS="--repeats 30 --algorithms ax hebo"` more repeats of these two than its '
+            "suite asks for; the two studies that are no runs, of the acquisition's search and of latency, are made "
+            "anew.",
             "**Log-efficiency** says how many times fewer trials an algorithm needs than another, `photinus-paper` "
             "where nothing else is said, as a natural logarithm: 0.7 means half as many, -0.7 twice as many. Scores of "
             "a problem are clipped at 2, so +2.00 stands for 7.4 times and more. Intervals are 95 %, by a "
             "bootstrap over problems and then repeats. *better* and *worse* are said where an interval allows it; "
             "*not losing* where its lower end is above -0.1; everything else is *undecided*, and so is what fewer "
-            f"than {FEWEST_RUNS} runs say. *24 x 5* stands for 24 problems with 5 repeats each. A cell is empty where "
-            "an algorithm was not run, or cannot search such spaces (named in the section on early ends).",
-            f"There are {len(found)} runs, from {span}, on: {'; '.join(machines) or 'nothing'}. Versions: {listed}.",
+            f"than {FEWEST_RUNS} runs say. *24 x 5* stands for 24 problems with 5 repeats each; where an algorithm has "
+            "one repeat, its interval leaves out how repeats differ. Each interval stands for itself: of twenty, one "
+            "may be wrong. A cell is empty where an algorithm was not run; who cannot search a kind of space is named "
+            "under [early ends](#who-stopped-early-and-who-could-not-begin).",
+            "BBOB's functions have their least value, 0, at a random place inside the box, with these exceptions: the "
+            "linear slope (f05) is 0 from there to a corner of the box, the steps (f07) on a small plateau, the "
+            "periodic functions (f16, f23) at further places; above 64 dimensions f19 has it a few tenths away from "
+            "there. Elsewhere than on BBOB and COMBO nothing is shifted, so repeats differ by seed alone.",
+            f"There are {len(found)} runs, from {span}, on: {'; '.join(machines) or 'nothing'}. Versions: {listed}."
+            + "".join(f" {text}" for text in several_environments(results)),
         ]
     )
+
+
+def several_environments(results: Results) -> list[str]:
+    """Rivals whose runs were made with different versions, and with which."""
+    sentences = []
+    for name in WITH_MODELS:
+        sets = Counter(
+            tuple(sorted(each for each in record.versions.items() if each[0] not in OF_PROBLEMS))
+            for record in results.records
+            if record.key.algorithm == name
+        )
+        shared = set.intersection(*map(set, sets)) if sets else set()
+        if len(sets) > 1:
+            parts = [
+                f"{count} runs with {', '.join(' '.join(each) for each in versions if each not in shared)}"
+                for versions, count in sorted(sets.items())
+            ]
+            sentences.append(f"Of {name} there are {' and '.join(parts)}.")
+    return sentences
 
 
 def _day(text: str) -> str:
@@ -135,6 +167,19 @@ def to_html(text: str, figures: dict[str, str], docs: str) -> str:
     )
 
 
+def digest(folder: Path) -> str:
+    """Of everything that the pages are made from: compacted records, studies, measures and the report's own code."""
+    sources = [*folder.glob(f"*/*{records.ARCHIVE}"), *folder.glob("*.json")]
+    sources += [
+        path for package in (PACKAGE / "report", PACKAGE / "analysis") for path in package.glob("*.py")
+    ]
+    found = hashlib.sha256()
+    for path in sorted(sources):
+        found.update(path.name.encode())
+        found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()[:16]
+
+
 def write(results: Results, folder: Path, docs: Path, page: Path) -> None:
     """All files of the report."""
     sections = all_sections(results, folder)
@@ -145,7 +190,8 @@ def write(results: Results, folder: Path, docs: Path, page: Path) -> None:
     figures = {name: drawing.to_svg(figure) for section in sections for name, _, figure in section.figures}
     for name, text in figures.items():
         (images / f"{name}.svg").write_text(text)
-    text = to_markdown(sections, introduction(results), "images/benchmarks")
+    made_from = f"<!-- made from {digest(folder)} -->"
+    text = f"{made_from}\n\n{to_markdown(sections, introduction(results), 'images/benchmarks')}"
     (docs / "benchmarks.md").write_text(text)
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(to_html(text, figures, os.path.relpath(docs, page.parent)))
