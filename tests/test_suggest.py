@@ -8,7 +8,7 @@ from photinus.errors import ArgumentError
 SPACE = {"x": ph.Float(-5, 5), "kind": ph.Categorical(["a", "b"])}
 
 
-@pytest.mark.parametrize("algorithm", ["random", "quasi_random", "paper"])
+@pytest.mark.parametrize("algorithm", ["random", "quasi_random", "paper", "default"])
 def test_it_suggests_what_a_study_would(algorithm: str):
     study = ph.create_study(SPACE, seed=7, algorithm=algorithm)
     for value in (-1.0, 2.0, 0.5):
@@ -17,6 +17,20 @@ def test_it_suggests_what_a_study_would(algorithm: str):
     found = ph.suggest(study.problem, study.trials[:-1], seed=7, algorithm=algorithm)
     assert [point.params for point in found] == [running.params]
     assert found == ph.suggest(study.problem, study.trials[:-1], seed=7, algorithm=algorithm)
+
+
+@pytest.mark.parametrize("algorithm", ["paper", "default"])
+def test_trials_of_ones_own_are_learnt_from(algorithm: str):
+    problem = ph.Problem.define({"x": ph.Float(-5, 5)}, "minimize")
+    trials: list[ph.Trial] = []
+    for number in range(16):
+        [point] = ph.suggest(problem, trials, seed=1, algorithm=algorithm)
+        value = (point.params["x"] - 1.7) ** 2
+        done = ph.Trial(
+            number=number, params=point.params, state=ph.TrialState.COMPLETED, values={"value": value}
+        )
+        trials.append(done)
+    assert min(trial.values["value"] for trial in trials) < 1e-3
 
 
 def test_running_trials_count():

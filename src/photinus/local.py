@@ -82,7 +82,8 @@ def suggest(
 
     Args:
         problem: space and objectives, as by `Problem.define`.
-        trials: everything so far, by number; those that are still running count as pending.
+        trials: everything so far, by number; those that are still running count as pending. Numbers, parameters,
+            states and values are enough: without events, trials count as suggested by an algorithm and told one by one.
         count: how many points, to be measured at the same time.
         seed: of all randomness, 0 <= seed < 2**32.
         algorithm: "default", "paper", "quasi_random" or "random".

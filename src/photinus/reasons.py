@@ -26,6 +26,7 @@ def why(reason: Mapping[str, Any] | None) -> list[str]:
         near = reason.get("nearest", [])
         parts += [_region(method, radius)] if radius is not None else []
         parts += [f"nearest trial {near[0]['number']} at {near[0]['distance']:.2g}"] if near else []
+        parts += ["beside a point that was tried"] if "instead_of" in reason else []
     return parts
 
 

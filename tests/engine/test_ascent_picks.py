@@ -125,19 +125,25 @@ TABLE = Problem.define({"a": ph.Categorical([1, 2, 3]), "b": ph.Categorical([1, 
 ALL = sorted(itertools.product([1, 2, 3], [1, 2, 3, 4]))
 
 
+def finished(number: int, params: dict, value: float, problem: Problem) -> Trial:
+    """A trial that `default` suggested and that was measured."""
+    values = dict.fromkeys(problem.metric_names, float(value))
+    return Trial(
+        number=number,
+        params=params,
+        state=TrialState.COMPLETED,
+        values=values,
+        completed_event=number,
+        algorithm="default",
+    )
+
+
 def complete(trials: list[Trial], suggestions) -> list[Trial]:
     """Trials with those of the suggestions, completed."""
     first = len(trials)
     return trials + [
-        Trial(
-            number=i,
-            params=suggestion.params,
-            state=TrialState.COMPLETED,
-            values={"value": suggestion.params["a"] * suggestion.params["b"] % 5},
-            completed_event=i,
-            algorithm="default",
-        )
-        for i, suggestion in enumerate(suggestions, start=first)
+        finished(i, s.params, s.params["a"] * s.params["b"] % 5, TABLE)
+        for i, s in enumerate(suggestions, start=first)
     ]
 
 
@@ -163,17 +169,31 @@ def test_every_point_of_a_grid_is_tried_once_although_the_box_is_smaller(space: 
     for i in range(math.prod(p.num_values for p in space.values())):
         [suggestion] = designers.suggest(problem, trials, 1, 0, algorithm="default")
         value = -sum((v - 1) ** 2 for v in suggestion.params.values())
-        trials.append(
-            Trial(
-                number=i,
-                params=suggestion.params,
-                state=TrialState.COMPLETED,
-                values={"value": value},
-                completed_event=i,
-                algorithm="default",
-            )
-        )
+        trials.append(finished(i, suggestion.params, value, problem))
     assert len(set(places(trials))) == len(trials)
+
+
+WIDE = {
+    "more values than the search tells apart": {"n": ph.Int(0, 5000), "m": ph.Int(0, 5000)},
+    "a logarithmic scale": {"n": ph.Int(1, 10**6, scale="log")},
+    "categories beside them": {"n": ph.Int(1, 2000), "kind": ph.Categorical([0, 2000])},
+    "a box that holds the best point alone": {"n": ph.Int(0, 60), "m": ph.Int(0, 60)},
+    "values next to each other": {"n": ph.Discrete([*(30 + 1e-6 * i for i in range(15)), 90])},
+}
+
+
+@pytest.mark.parametrize("space", WIDE.values(), ids=WIDE)
+def test_in_a_finite_space_nothing_is_tried_twice(space: dict):
+    problem = Problem.define(space, "minimize")
+    num_trials = min(24, math.prod(p.num_values for p in space.values()))
+    trials: list[Trial] = []
+    for i in range(num_trials):
+        [suggestion] = designers.suggest(problem, trials, 1, 0, algorithm="default")
+        if "instead_of" in (suggestion.reason or {}):
+            assert tuple(suggestion.reason["instead_of"].values()) in places(trials)
+        value = sum((v - 37) ** 2 for v in suggestion.params.values())
+        trials = [*trials, finished(i, suggestion.params, value, problem)]
+    assert len(set(places(trials))) == num_trials
 
 
 def test_what_is_pending_counts_as_tried():

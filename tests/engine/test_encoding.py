@@ -127,6 +127,31 @@ def test_spreading_uniform_numbers_gives_feasible_points(data):
     assert list(space.validate(point)) == list(space.parameters)
 
 
+@given(parameters=st.lists(ordinary_parameters((Int, Discrete, Categorical)), min_size=1, max_size=3), u=unit)
+def test_neighbours_are_all_points_that_differ_in_one_parameter_near_ones_first(parameters, u):
+    assume(all(p.num_values <= 200 for p in parameters))
+    encoder = Encoder(SearchSpace({f"p{i}": p for i, p in enumerate(parameters)}))
+    [point] = encoder.spread(np.full((1, encoder.num_features), u))
+    found = list(encoder.neighbours(point))
+    assert len({str(params) for params in found}) == len(found) == sum(p.num_values - 1 for p in parameters)
+    assert all(sum(str(p[name]) != str(point[name]) for name in point) == 1 for p in found)
+    [here], there = encoder.encode([point]).continuous, encoder.encode(found)
+    distance = np.abs(there.continuous - here).sum(axis=1)
+    distance += (there.categorical != encoder.encode([point]).categorical).sum(axis=1)
+    assert np.all(np.diff(distance) >= -1e-12)
+    assert encoder.num_points == math.prod(p.num_values for p in parameters)
+
+
+def test_with_a_float_there_is_no_end_of_points():
+    space = SearchSpace({"x": Float(0, 1), "n": Int(0, 3), "only": Categorical(["a"])})
+    assert Encoder(space).num_points == math.inf
+
+
+def test_neighbours_of_whole_numbers_without_end_come_one_by_one():
+    found = Encoder(SearchSpace({"n": Int(0, 10**15), "m": Int(5, 5)})).neighbours({"n": 7, "m": 5})
+    assert [next(found)["n"] for _ in range(4)] == [8, 6, 9, 5]
+
+
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_ends_of_the_unit_interval_decode_to_the_very_bounds(scale):
     for low, high in ((20.0, 100.0), (1e-5, 1e-1), (0.3, 0.7), (3.0, 3e7)):

@@ -120,7 +120,7 @@ def _pick_side_by_side(
 
 
 def _accept(snapshot: Snapshot, point: Features) -> dict[str, Any]:
-    params = snapshot.encoder.decode(point)[0]
+    params = snapshot.new_point(snapshot.encoder.decode(point)[0])
     snapshot.add(params)
     return params
 

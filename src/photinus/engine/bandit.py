@@ -30,7 +30,8 @@ from photinus.engine.winsorising import Winsorising, winsorise
 Labels = Literal["warped", "winsorised"]
 Metrics = Literal["shared", "own"]
 
-SAME = 1e-9  # ours: squared distance of points that are one
+SAME = 1e-12  # ours: squared distance of points that are one; the rounding of many features stays below
+BEYOND = 1e-9  # ours: what lies no farther outside of the box is inside
 SMALL = 2000.0  # ours: a space of so few points is searched as a whole
 OUTSIDE = 1e9  # ours: what a point outside the box loses there
 REPEATED = 1e13  # ours: what a tried point loses in a finite space; no score is so large
@@ -318,7 +319,7 @@ def _climb(
         scores = free_score(x)
         if inside is not None:
             beyond = jnp.maximum(inside.low - x.continuous, x.continuous - inside.high)
-            is_outside = is_small & jnp.any(beyond > SAME, axis=1)
+            is_outside = is_small & jnp.any(beyond > BEYOND, axis=1)
             scores = jnp.where(is_outside, scores - OUTSIDE, scores)
         distance = jnp.where(is_real, squared_distance(unscaled, x, features), jnp.inf)
         return jnp.where(is_finite & (jnp.min(distance, axis=1) < SAME), scores - REPEATED, scores)

@@ -5,8 +5,10 @@ A parameter with a single value has nothing to tell and becomes no feature at al
 """
 
 import functools
+import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +71,18 @@ class Axis:
         above = np.minimum(below + 1, self.high)
         is_above = np.abs(self.scale(above) - u) < np.abs(self.scale(below) - u)
         return [int(v) for v in np.where(is_above, above, below)]
+
+    def others(self, value: float) -> list[Iterator[tuple[float, str, float]]]:
+        """Feasible values above, and those below, with their distances and this axis' name, near ones first."""
+        assert not isinstance(self.parameter, Float)
+        if isinstance(self.parameter, Discrete):
+            index = self.parameter.values.index(value)
+            above, below = self.parameter.values[index + 1 :], self.parameter.values[:index][::-1]
+        else:
+            low, high = self.parameter.low, self.parameter.high
+            above, below = range(int(value) + 1, high + 1), range(int(value) - 1, low - 1, -1)
+        here = self.encode([value])[0]
+        return [((abs(self.encode([v])[0] - here), self.name, v) for v in side) for side in (above, below)]
 
     def spread(self, u: np.ndarray) -> list[float | int]:
         """Turn uniform numbers in [0, 1) into values so that every feasible value gets its fair share."""
@@ -151,6 +165,24 @@ class Encoder:
     def num_features(self) -> int:
         """D of the paper: parameters that can vary."""
         return len(self.axes) + len(self.categoricals)
+
+    @property
+    def num_points(self) -> float:
+        """How many points the space has; infinitely many with a Float."""
+        varying = [axis.parameter for axis in self.axes] + list(self.categoricals.values())
+        return math.prod(math.inf if p.num_values is None else p.num_values for p in varying)
+
+    def neighbours(self, params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Points of a space without Floats that differ in one parameter, near ones first; categories are 1 apart."""
+        sides = [side for axis in self.axes for side in axis.others(params[axis.name])]
+        categories = [
+            (1.0, name, value)
+            for name, p in self.categoricals.items()
+            for value in p.values
+            if _category_key(value) != _category_key(params[name])
+        ]
+        for _, name, value in heapq.merge(*sides, categories, key=operator.itemgetter(0)):
+            yield {**params, name: value}
 
     def encode(self, points: Sequence[Mapping[str, Any]]) -> Features:
         """Features of valid parameter dictionaries."""

@@ -173,11 +173,58 @@ def test_failures_are_not_waited_for():
     assert not calm(trials).explores()
 
 
+def without_events(trials: Sequence[Trial]) -> list[Trial]:
+    """As tools hand them in that keep trials of their own."""
+    fields = {"created_event": 0, "asked_event": None, "completed_event": None, "algorithm": None}
+    return [dataclasses.replace(trial, **fields) for trial in trials]
+
+
+def test_of_trials_without_events_numbers_tell_whether_data_are_new():
+    done, active = ({"x": 0.1, "y": 0.0}, DONE), ({"x": 0.2, "y": 0.0}, TrialState.ACTIVE)
+    assert not calm(without_events(record([done]))).explores()
+    assert not calm(without_events(record([active, done]))).explores()
+    assert calm(without_events(record([done, active]))).explores()
+
+
+def test_trials_without_events_move_the_box_as_suggested_ones_do():
+    points = [({"x": i / 16, "y": 0.0}, measured(PAIR, float(-i))) for i in range(12)]
+    suggested = [dataclasses.replace(t, algorithm="default") for t in record(points)]
+    assert Snapshot(PAIR, suggested, 0, DEFAULT).past().box_length == 0.1  # (38), 11 failures
+    assert Snapshot(PAIR, without_events(suggested), 0, DEFAULT).past().box_length == 0.1
+    imported = [dataclasses.replace(t, algorithm=None) for t in suggested]
+    assert Snapshot(PAIR, imported, 0, DEFAULT).past().box_length == 0.4
+
+
 def test_after_a_pick_there_is_no_new_data():
     study = calm(record([({"x": 0.1, "y": 0.0}, DONE)]))
     assert not study.explores()
     study.add({"x": 0.5, "y": 0.5})
     assert study.explores()
+
+
+# Points that were tried.
+
+
+FINITE = Problem.define({"n": ph.Int(0, 9), "kind": ph.Categorical(["a", "b"])}, "maximize")
+
+
+def test_a_tried_point_of_a_finite_space_gives_way_to_its_nearest_new_neighbour():
+    tried = [{"n": n, "kind": "a"} for n in (4, 5, 6)]
+    study = Snapshot(FINITE, record((p, measured(FINITE, 1.0)) for p in tried), 0, DEFAULT)
+    assert study.new_point({"n": 3, "kind": "a"}) == {"n": 3, "kind": "a"}
+    assert study.new_point(tried[1]) == {"n": 7, "kind": "a"}
+    assert Snapshot(FINITE, study.told, 0, PAPER).new_point(tried[1]) == tried[1]
+
+
+def test_where_all_neighbours_were_tried_a_point_may_come_again():
+    tried = [{"n": n, "kind": "a"} for n in range(10)] + [{"n": 5, "kind": "b"}]
+    study = Snapshot(FINITE, record((p, measured(FINITE, 1.0)) for p in tried), 0, DEFAULT)
+    assert study.new_point(tried[5]) == tried[5]
+
+
+def test_with_a_float_a_point_may_come_again():
+    study = Snapshot(PAIR, record([({"x": 0.1, "y": 0.0}, DONE)]), 0, DEFAULT)
+    assert study.new_point({"x": 0.1, "y": 0.0}) == {"x": 0.1, "y": 0.0}
 
 
 # Rows and keys.

@@ -111,8 +111,13 @@ def pick(study: Snapshot, model: Model, size: int) -> Suggestion:
 
 def accept(study: Snapshot, model: Model, found: Pick, explores: bool) -> Suggestion:
     """Turn a pick into a suggestion with its reason; the study goes on as if it had been handed out."""
-    params = study.encoder.decode(found.features)[0]
-    reason = explain(study, model, found, explores)
+    [picked] = study.encoder.decode(found.features)
+    params = study.new_point(picked)
+    if params == picked:
+        reason = explain(study, model, found, explores)
+    else:
+        other = found._replace(features=study.encoder.encode([params]))
+        reason = explain(study, model, other, explores) | {"instead_of": picked}
     study.add(params)
     return Suggestion(params=params, reason=reason)
 

@@ -1,12 +1,14 @@
 """One study as the bandit sees it at one moment: rows of arrays, grown by what has been picked since."""
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from photinus.engine.arrays import Observations
+from photinus.engine.ascent import AscentSettings
 from photinus.engine.bandit import Past
 from photinus.engine.designers.box_length import box_length
 from photinus.engine.designers.constants import Preset
@@ -44,14 +46,12 @@ class Snapshot:
         self._told_labels = encode_labels((t.values for t in told), problem.metric_names, signs)
         self._is_measured = np.array([t.state is TrialState.COMPLETED for t in told], dtype=bool)
         self._num_known = _num_known(told)
-        self._is_suggested = np.array([t.algorithm is not None for t in (*told, *visited)], dtype=bool)
+        self._is_suggested = np.array([_is_suggested(t) for t in (*told, *visited)], dtype=bool)
         self.is_pending = np.array([not t.state.is_finished for t in (*told, *visited)], dtype=bool)
         self._arrange(self.encoder.encode([t.params for t in (*told, *visited)]))
         self.told = [told[row] for row in self._order]
         self._is_first_suggestion = all(t.algorithm is None for t in trials) and not self._has_centre()
-        latest_result = max((_completion(t) for t in told), default=-1)
-        latest_pending = max((_handed_out(t) for t in visited if not t.state.is_finished), default=-1)
-        self._has_new_data = latest_result > latest_pending
+        self._has_new_data = _has_new_data(told, [t for t in visited if not t.state.is_finished])
 
     def _arrange(self, features: Features) -> None:
         """Put told rows, given in the order of completion and followed by the visited ones, into the model's order."""
@@ -135,10 +135,27 @@ class Snapshot:
         [own] = halton(self.encoder, self.seed, self.number, 1)
         if takes_all or not self._was_tried(own):
             return own, "quasi_random"
+        tried = _rows(self.features)
+        if len(tried) == self.encoder.num_points:
+            return own, "quasi_random"
         others = halton(self.encoder, self.seed, self.number + 1, SEEDS_LOOKED_AT)
-        return next((params for params in others if not self._was_tried(params)), own), "quasi_random"
+        rows = _rows(self.encoder.encode(others))
+        return next((others[i] for row, i in rows.items() if row not in tried), own), "quasi_random"
 
-    def _was_tried(self, params: dict[str, Any]) -> bool:
+    def new_point(self, params: dict[str, Any]) -> dict[str, Any]:
+        """What is suggested where the search has come to these parameters: mostly they themselves.
+
+        In a finite space the search keeps away from tried points, but the box may hold no other, and fine whole numbers
+        are one to it. Then the nearest neighbour that is new takes the place of a tried point, if there is one.
+        """
+        is_exact = isinstance(self.preset.settings.search, AscentSettings)
+        if not is_exact or math.isinf(self.encoder.num_points) or not self._was_tried(params):
+            return params
+        return next(
+            (other for other in self.encoder.neighbours(params) if not self._was_tried(other)), params
+        )
+
+    def _was_tried(self, params: Mapping[str, Any]) -> bool:
         row = self.encoder.encode([params])
         return bool(
             np.any(np.all(np.hstack([a == b for a, b in zip(self.features, row, strict=True)]), axis=1))
@@ -225,6 +242,24 @@ class Snapshot:
             is_feasible=pad(self.is_feasible[completed]),
             is_real=row < len(rows),
         )
+
+
+def _rows(features: Features) -> dict[bytes, int]:
+    """The first place of each point among the rows."""
+    together = np.hstack([features.continuous, features.categorical])
+    return {row.tobytes(): i for i, row in reversed(list(enumerate(together)))}
+
+
+def _is_suggested(trial: Trial) -> bool:
+    """Whether an algorithm placed it; of finished trials without events, which no store kept, nobody else is known."""
+    return trial.algorithm is not None or (trial.state.is_finished and trial.completed_event is None)
+
+
+def _has_new_data(told: Sequence[Trial], pending: Sequence[Trial]) -> bool:
+    """Whether there is a result that no pending trial was handed out after; without events, numbers tell."""
+    if all(t.completed_event is None for t in told):
+        return max((t.number for t in told), default=-1) > max((t.number for t in pending), default=-1)
+    return max(map(_completion, told)) > max(map(_handed_out, pending), default=-1)
 
 
 def _completion(trial: Trial) -> int:
