@@ -121,13 +121,15 @@ def test_beside_each_claim_stands_what_was_found(found, tmp_path):
     claim, said = text.split("## Continuous spaces at 20 dimensions")[1].strip().split("\n\n")[:2]
     assert claim.startswith("> The paper: ") and said == f"**Found:** {verdicts}"
     eight = text.split("## Eight functions")[1].split("## ")[0]
-    assert "on the repeats that both have: ax on 4 of 4, hebo on 0 of 1, optuna-gp on 0 of 4, " in eight
+    assert "not tested): ax on 4 of 4 (3), hebo on 0 of 1 (1), optuna-gp on 0 of 4 (3), " in eight
     dimensions = text.split("## Dimensions 5 to 80")[1].split("## ")[0]
     assert "; optuna-gp worse at 5 and 20;" in dimensions and "hebo undecided" not in dimensions.split("|")[0]
     # No claim, no finding; no records, no finding.
     for title in ("Integer and discrete parameters", "Seconds per suggestion", "Noisy objectives"):
         assert "**Found:**" not in text.split(f"## {title}")[1].split("## ")[0]
     assert text.count("**Found:**") >= 5
+    fronts = text.split("## Two objectives")[1].split("## ")[0]
+    assert "Stopped early: nobody. HEBO was run on 0 of the 21 problems." in fronts
 
 
 def test_links_of_the_single_page_lead_to_the_folder_of_the_docs(found, tmp_path):
@@ -244,6 +246,20 @@ def test_ax_with_another_acquisition_is_compared_with_ax(found):
     )
 
 
+def test_deviations_of_ax_with_either_acquisition_are_over_the_same_repeats(found):
+    for function in FUNCTIONS:
+        task = f"bbob/{function}/20d"
+        run = record(task, "ax-ucb", 0, values(task, "ax-ucb", 0, 5))
+        found[run.key] = run
+        for r in (1, 2):  # of these there is none with the other acquisition
+            other = record(task, "ax", r, values(task, "ax", r, 90 if function == "f08" else 2))
+            found[other.key] = other
+    # Scores on the first repeats hardly differ: both need half of the baseline's trials on all functions.
+    said = sections_continuous.ax_ucb(Results(found)).found
+    assert "on the repeats that both have, is 0.0" in said and " and 0.0" in said
+    assert said.endswith("for ax (not tested).")
+
+
 def test_lock_step_says_what_all_studies_took(found):
     key = RunKey("bbob/f01/20d", "photinus-paper", 0, 100, 1)
     together = replace(
@@ -265,7 +281,57 @@ def test_firefly_and_l_bfgs_meet_at_equal_seconds():
     rows += [row | {"trust_region": True} for row in rows]
     study = {"rows": rows, "task": "bbob/f15/20d", "num_trials": 40}
     found = sections_parts.acquisition({"acquisition": study}).found
+    assert found.startswith("in the median of 1 seeds (not tested) at its largest budget, ")
     assert found.endswith("firefly ahead at 0.020 s, L-BFGS ahead at 0.030 and 0.040 s.")
+
+
+def test_a_curve_against_seconds_ends_when_its_runs_do(found):
+    ((_, caption, figure),) = sections_speed.quality_per_minute(Results(found)).figures
+    spans = {line.get_label(): line.get_xdata() for line in figure.axes[0].get_lines()}
+    # Half a second for each of a hundred suggestions, of which one algorithm asked for forty.
+    assert {name: (x[0], x[-1]) for name, x in spans.items()} == {
+        name: (0.5, 20.0 if name == "hebo" else 50.0) for name in spans
+    }
+    assert "the whole seconds spent on suggestions" in caption
+
+
+def test_after_so_many_seconds_everyone_is_compared_with_the_end_of_the_default(found):
+    tasks = [f"bbob/{function}/20d" for function in FUNCTIONS]
+    for i, task in enumerate(tasks):
+        for r in range(2):  # one second a suggestion; ends where it began divided by 2^9.9
+            run = record(task, "photinus-default", r, values(task, "", r, 10), seconds=np.ones(100))
+            found[run.key] = run
+            changes = {"side_by_side": 9} if r else {}
+            run = record(task, "vizier", r, values(task, "", r, 10), seconds=np.full(100, 40.0), **changes)
+            found[run.key] = run
+        ablation = record(task, "photinus-paper/no-log", 0, values(task, "", 0, 10))
+        late = record(task, "smac", 0, values(task, "", 0, 10), seconds=np.full(100, 5.0 if i else 200.0))
+        found |= {ablation.key: ablation, late.key: late}
+    text = sections_speed.quality_per_minute(Results(found)).text
+    assert "|".join(table_row(text[1], "photinus-default")) == (
+        "photinus-default|960 (960 to 960)|510 (510 to 510)|16 (16 to 16)|1.0 (1.0 to 1.0)|4 x 2"
+    )
+    # Its run beside others does not count, and its first suggestion takes more than ten seconds.
+    first, tenth, minute, *rest = table_row(text[1], "vizier")[1:]
+    assert first == tenth == "" and minute.startswith("960") and rest[-1] == "4 x 1"
+    assert table_row(text[1], "smac")[2].endswith(" to ∞)")
+    assert "no-log" not in text[1] and table_row(text[1], "hebo")[-1] == "1 x 1"
+
+
+def test_optima_that_were_found_and_runs_without_a_value_leave_the_table_whole(found):
+    task = "bbob/f01/20d"
+    infeasible = np.where(np.arange(100) < 50, np.nan, 1.0)[:, None]
+    for name, truth in (("photinus-default", np.zeros((100, 1))), ("cma", infeasible)):
+        run = record(task, name, 0, truth)
+        found[run.key] = run
+    row = table_row(sections_speed.quality_per_minute(Results(found)).text[1], "cma")
+    assert row == ["cma", "", "", "1e+08 (1e+08 to 1e+08)", "1e+08 (1e+08 to 1e+08)", "1 x 1"]
+
+
+def test_quasi_random_stands_beside_what_google_viziers_comparator_says(found):
+    table = sections_parts.halton_random(Results(found)).text[-1]
+    row = table_row(table, "quasi-random, 20-D")
+    assert table.splitlines()[0].endswith("by google-vizier's comparator |") and row[-1].startswith("+0.")
 
 
 def test_latency_has_a_curve_for_each_algorithm_and_device():

@@ -87,7 +87,7 @@ def test_without_treatment_nothing_is_paid_and_the_pest_takes_over() -> None:
     ("name", "num_parameters", "num_choices"),
     [("centroid", 24, 3), ("contamination", 25, 2), ("ising", 24, 2), ("pestcontrol", 25, 5)],
 )
-def test_sizes_are_those_of_the_paper_and_repeats_rename_the_categories(
+def test_each_edge_or_stage_is_a_parameter_and_repeats_rename_the_categories(
     name: str, num_parameters: int, num_choices: int
 ) -> None:
     first, again, other = (build(Task(family="combo", name=name), repeat) for repeat in (0, 0, 1))

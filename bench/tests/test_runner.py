@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -18,7 +19,7 @@ from photinus_bench.progress import Timings, in_words, outcome_of
 from photinus_bench.record import Record, RunKey
 from photinus_bench.records import Records, take_in
 from photinus_bench.rivals import Rival, Search
-from photinus_bench.runner import Runner, without_environment
+from photinus_bench.runner import Runner, pick_device, without_environment
 from photinus_bench.running import ONE_THREAD, NotBegunError, Outcome, execute, new_lane, run_rival
 
 SCRIPT = """
@@ -393,3 +394,11 @@ def test_the_file_of_a_gpu_machine_grows_and_is_taken_in(tmp_path: Path, store: 
     assert take_in(store, out) == (2, 0)
     out.unlink()
     assert "2 runs of Photinus, 0 to run" in command()
+
+
+def test_a_gpu_is_looked_for_only_where_photinus_is_to_run():
+    assert pick_device("cpu", [KEY]) == "cpu"
+    assert pick_device("gpu", []) == "gpu"
+    assert pick_device("auto", [KEY]) == "cpu"  # a rival's
+    expected = "gpu" if any(device.platform == "gpu" for device in jax.devices()) else "cpu"
+    assert pick_device("auto", [replace(KEY, algorithm="photinus-paper")]) == expected

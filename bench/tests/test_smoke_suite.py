@@ -78,6 +78,7 @@ def check_records(store: Records) -> None:
     """Complete runs that begin where they should, and of which the measures can be taken."""
     records = store.load()
     assert all(len(record.truth) == 8 and record.stopped is None for record in records.values())
+    assert {record.machine["threads"] for record in records.values()} == {1}
     results = Results(records)
     tasks = ["bbob/f01/3d", "bbob/f15/3d"]
     assert results.algorithms(tasks, num_trials=8) == sorted(ALGORITHMS)

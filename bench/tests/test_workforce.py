@@ -14,8 +14,8 @@ import pytest
 
 from photinus_bench import fleet, lockstep_suite, workforce
 from photinus_bench.record import Record, RunKey
-from photinus_bench.running import Outcome
-from photinus_bench.workforce import CORE, PIECE, Pieces, Tally, Worker
+from photinus_bench.running import ONE_CORE, Outcome
+from photinus_bench.workforce import PIECE, Pieces, Tally, Worker
 
 KEY = RunKey("bbob/f01/2d", "photinus-paper", 0, 2, 1)
 GROUPS = [[replace(KEY, task=f"bbob/f01/{d}d", repeat=r) for r in range(PIECE + 2)] for d in (2, 3)]
@@ -144,7 +144,7 @@ print(*sorted(after[path] - before.get(path, 0) for path in after))
 def test_a_process_of_a_core_computes_in_one_thread():
     # Ticks, not seconds: they are the same on a busy machine.
     command = [sys.executable, "-c", MULTIPLY]
-    done = subprocess.run(command, env=os.environ | CORE, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, env=os.environ | ONE_CORE, check=True, capture_output=True, text=True)
     *others, most = map(int, done.stdout.split())
     assert most >= 10 and sum(others) <= most / 10
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from photinus_bench.record import RunKey
-from photinus_bench.running import Outcome, execute
+from photinus_bench.running import ONE_CORE, Outcome, execute
 
 OBJECT_STORE = 100 * 2**20  # bytes; records are small
 POLL_S = 1.0
@@ -55,7 +55,8 @@ def run(
     max_workers: int | None = None,
 ) -> Iterator[Outcome]:
     """Run everything that `take` agrees to, in order, as workers get free; outcomes as they come."""
-    remote = ray.remote(num_cpus=1, max_retries=0)(execute)
+    one_core = {"env_vars": ONE_CORE}
+    remote = ray.remote(num_cpus=1, max_retries=0, runtime_env=one_core)(execute)
     waiting, running = list(reversed(keys)), {}
     while waiting or running:
         slots = max(1, int(ray.cluster_resources().get("CPU", 1)))

@@ -2,7 +2,8 @@
 
 All first repeats come first, then all second ones; within a repeat the algorithms follow `suite.ORDER`. Each run
 that is done is kept at once, so the command can be interrupted in any way and given again. Rivals whose environment
-was not made are named and left out. Photinus' own columns run here one study per worker, or side by side on a GPU.
+was not made are named and left out. Photinus' own columns run side by side on a GPU where there is one, else one study
+per worker.
 """
 
 import argparse
@@ -140,6 +141,21 @@ def without_equals(keys: Sequence[RunKey]) -> list[RunKey]:
     return kept
 
 
+def pick_device(asked: str, keys: Sequence[RunKey]) -> str:
+    """The device for Photinus' own runs; `auto` is a GPU where there is one."""
+    if asked != "auto":
+        return asked
+    if not any(suite.is_ours(key.algorithm) for key in keys):
+        return "cpu"
+    import jax
+
+    try:
+        jax.devices("gpu")
+    except RuntimeError:  # its way of saying that there is none
+        return "cpu"
+    return "gpu"
+
+
 def plan(suites: Sequence[str], repeats: int | None, algorithms: Sequence[str] | None) -> list[RunKey]:
     """Runs of one suite or several, each once."""
     keys = list(dict.fromkeys(key for name in suites for key in suite.load(name, repeats=repeats)))
@@ -165,7 +181,11 @@ def main() -> None:
     add_plan_arguments(parser)
     parser.add_argument("--address", help="of a Ray cluster; without, Ray is started here for the run")
     parser.add_argument("--workers", type=int, help="runs at a time; as many as there are cores by default")
-    parser.add_argument("--device", default="cpu", help="gpu: Photinus' own studies side by side on it")
+    parser.add_argument(
+        "--device",
+        default="auto",
+        help="gpu: Photinus' own studies side by side on it; cpu; auto: a GPU if any",
+    )
     parser.add_argument(
         "--limit", type=float, default=LIMIT_S, help="seconds a rival may take over one answer"
     )
@@ -179,8 +199,8 @@ def main() -> None:
     runner = Runner(store, keys, arguments.max_seconds)
     with Claims(store.spool) as claims:
         try:
-            if arguments.device != "cpu":
-                runner.run_side_by_side(claims, arguments.device)
+            if (device := pick_device(arguments.device, runner.missing)) != "cpu":
+                runner.run_side_by_side(claims, device)
             runner.run_grid(claims, arguments.address, arguments.workers, arguments.limit)
         except KeyboardInterrupt:
             sys.exit("interrupted; give the same command again to go on")

@@ -29,6 +29,9 @@ ONE_THREAD = {
     "NUMEXPR_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
 }
+# What a process of Photinus' own is started with for that; it sees no GPU. NPROC: XLA (jaxlib 0.10) still splits
+# products of matrices among as many threads as there are cores when its flag above says otherwise.
+ONE_CORE = ONE_THREAD | {"NPROC": "1", "JAX_PLATFORMS": "cpu"}
 
 
 class NotBegunError(Exception):
@@ -77,7 +80,8 @@ def run_lane(key: RunKey) -> Record:
     """A run of Photinus by itself, on the CPU: the same suggestions as a user gets."""
     from photinus_bench import fleet  # JAX, which workers of rivals do without
 
-    [record] = fleet.run_group([key], "cpu") or []
+    has_one_core = all(os.environ.get(name) == value for name, value in ONE_CORE.items())
+    [record] = fleet.run_group([key], "cpu", num_threads=1 if has_one_core else None) or []
     return record
 
 

@@ -18,9 +18,6 @@ from photinus_bench.record import Record, RunKey
 from photinus_bench.suite import is_ours
 
 PIECE = 4  # runs that a core takes at a time
-# A process of a core has one thread and sees no GPU. NPROC: XLA (jaxlib 0.10) still splits products of matrices among
-# as many threads as there are cores when its flag in ONE_THREAD says otherwise.
-CORE = running.ONE_THREAD | {"NPROC": "1", "JAX_PLATFORMS": "cpu"}
 DEVICE = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # several share a GPU, whose memory the first would take
 SPARE_S = 30.0  # after the deadline, for a step that was under way then
 
@@ -158,7 +155,7 @@ def _outcomes(
 def _start(device: str, deadline: float | None, *, is_core: bool = False) -> tuple[Connection, Worker]:
     """A process, and the line to it."""
     ours, theirs = get_context("spawn").Pipe()
-    with running.environment(CORE if is_core else DEVICE):
+    with running.environment(running.ONE_CORE if is_core else DEVICE):
         arguments = theirs, device, deadline, 1 if is_core else None
         process = get_context("spawn").Process(target=work, args=arguments, daemon=True)
         process.start()

@@ -9,6 +9,11 @@ import numpy as np
 from photinus.problem import Goal
 from photinus_bench.analysis.convergence import sign, upwards
 
+SMALLEST_GAP = 1e-8  # COCO's last target; whoever is nearer has found the optimum
+LARGEST_GAP = 1e30  # stands for that of a run without a value
+NO_VALUE = 1e6  # decades of who has no value yet: so many that means with others stay beyond MOST_DECADES
+MOST_DECADES = 100.0  # beyond what any two gaps can be apart
+
 
 def seconds_per_suggestion(seconds: np.ndarray) -> np.ndarray:
     """Median over the trials of each run, (R,), from (R, T); NaN marks trials that a stopped run never asked for.
@@ -21,6 +26,17 @@ def seconds_per_suggestion(seconds: np.ndarray) -> np.ndarray:
         if len(known):
             medians[i] = np.median(known)
     return medians
+
+
+def course(seconds: np.ndarray) -> tuple[float, float]:
+    """When the median run has its first suggestion, and when the last that it asked for, from (R, T)."""
+    return float(np.median(seconds[:, 0])), float(np.median(np.nancumsum(seconds, axis=1)[:, -1]))
+
+
+def decades_farther(gaps: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """log10 of how many times farther from the optimum `gaps` are than `ends`; `NO_VALUE` where there is none yet."""
+    farther, nearer = (np.log10(np.clip(each, SMALLEST_GAP, LARGEST_GAP)) for each in (gaps, ends))
+    return np.where(np.isfinite(gaps), farther - nearer, NO_VALUE)
 
 
 def against_seconds(curves: np.ndarray, seconds: np.ndarray, grid: np.ndarray, goal: Goal) -> np.ndarray:

@@ -8,6 +8,7 @@ from photinus.problem import Goal
 from photinus_bench.analysis.bootstrap import Verdict
 from photinus_bench.analysis.comparison import Comparison, Pair
 from photinus_bench.record import Record
+from photinus_bench.report.section import range_text
 
 BASELINE_IN_WORDS = "`photinus-paper`"
 
@@ -66,14 +67,18 @@ def early_ends(stops: Mapping[str, Sequence[Record]], tasks: Collection[str]) ->
 
 
 def ahead_at_the_end(pairs: Mapping[str, Sequence[Pair]]) -> str:
-    """On how many problems an algorithm's median after the last trial is better than the baseline's, most first."""
+    """On how many problems an algorithm's median after the last trial is better than the baseline's, most first.
+
+    Medians are counted and nothing is tested, which is said, with the repeats behind them.
+    """
     parts = []
     for name, those in pairs.items():
         num_ahead = sum(is_ahead_at_the_end(pair) for pair in those)
-        parts.append((-num_ahead / len(those), f"{name} on {num_ahead} of {len(those)}"))
+        counts = range_text([len(pair.compared) for pair in those])
+        parts.append((-num_ahead / len(those), f"{name} on {num_ahead} of {len(those)} ({counts})"))
     return (
-        f"with a better median than {BASELINE_IN_WORDS} after the last trial, on the repeats that both have: "
-        f"{', '.join(text for _, text in sorted(parts))}."
+        f"with a better median than {BASELINE_IN_WORDS} after the last trial, on the repeats that both have (their "
+        f"number in brackets; not tested): {', '.join(text for _, text in sorted(parts))}."
     )
 
 

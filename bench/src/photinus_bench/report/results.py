@@ -12,7 +12,7 @@ from photinus_bench.analysis import hypervolume, log_efficiency, vizier_comparat
 from photinus_bench.analysis.bootstrap import Interval, median_interval
 from photinus_bench.analysis.comparison import Comparison, Pair, compare
 from photinus_bench.analysis.convergence import best_so_far
-from photinus_bench.analysis.speed import seconds_per_suggestion
+from photinus_bench.analysis.speed import against_seconds, decades_farther, seconds_per_suggestion
 from photinus_bench.problems.fronts import nadir_box
 from photinus_bench.record import Record, RunKey
 from photinus_bench.tasks import Task
@@ -83,6 +83,12 @@ class Results:
             row[: len(record.seconds)] = record.seconds
         return table
 
+    def by_themselves(self, cell: Cell) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """Curve and seconds by repeat, of runs that were not in step with others on a GPU."""
+        runs = self.runs(cell)
+        rows = zip(self.curves(cell).items(), self.seconds(cell), is_by_itself(runs), strict=True)
+        return {repeat: (curve, seconds) for (repeat, curve), seconds, is_alone in rows if is_alone}
+
     def goals(self, task: str) -> list[Goal]:
         """Directions of a task's objectives."""
         return [Goal(goal) for goal in self._any_record(task).goals.values()]
@@ -130,6 +136,44 @@ class Results:
             if np.all(np.isfinite(pair.baseline)) and np.all(np.isfinite(pair.compared))
         ]
         return compare(pairs, SEED, vizier_comparator.scores) if pairs else None
+
+    def on_shared_repeats(
+        self, tasks: Sequence[str], algorithms: Sequence[str], batch_size: int = 1, num_trials: int = 100
+    ) -> "Results":
+        """Only the runs of these algorithms, of the repeats that all of them have, task by task."""
+        kept = {}
+        for task in tasks:
+            found = [self.runs(Cell(task, name, batch_size, num_trials)) for name in algorithms]
+            for repeat in set.intersection(*map(set, found)):
+                kept |= {runs[repeat].key: runs[repeat] for runs in found}
+        return Results(kept)
+
+    def decades_behind(
+        self,
+        tasks: Sequence[str],
+        baseline: str,
+        compared: str,
+        moments: Sequence[float],
+        num_trials: int = 100,
+    ) -> tuple[list[Interval], tuple[int, ...]] | None:
+        """How many decades farther from an optimum of 0 one is, so many seconds on, than the baseline at its end.
+
+        Of runs by themselves and repeats that both have, whose number by problem comes second.
+        """
+        values = []
+        for task in tasks:
+            ends, runs = (
+                self.by_themselves(Cell(task, name, 1, num_trials)) for name in (baseline, compared)
+            )
+            if common := sorted(set(ends) & set(runs)):
+                curves, seconds = (np.array([runs[repeat][i] for repeat in common]) for i in range(2))
+                reached = against_seconds(curves, seconds, np.array(moments), self.score_goal(task))
+                last = np.array([ends[repeat][0][-1:] for repeat in common])
+                values.append(decades_farther(reached, last))
+        if not values:
+            return None
+        columns = [[table[:, i] for table in values] for i in range(len(moments))]
+        return [median_interval(column, SEED) for column in columns], tuple(map(len, values))
 
     def speed(self, tasks: Sequence[str], algorithm: str, num_trials: int = 100) -> Interval | None:
         """Median seconds per suggestion over the tasks, of runs that were not in step with others on a GPU."""

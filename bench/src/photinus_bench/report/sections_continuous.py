@@ -6,6 +6,7 @@ from photinus_bench.report import drawing, findings
 from photinus_bench.report.asking import (
     BASELINE,
     DEFAULT,
+    RIVALS_ON,
     SINGLE_FUNCTIONS,
     WITH_MODELS,
     add_violins,
@@ -45,7 +46,8 @@ def violins(results: Results) -> Section:
         results,
         bbob(20),
         "continuous-20d",
-        "Log-efficiency by BBOB function at 20-D. Ticks are functions, bars 95 % intervals of the median.",
+        f"Log-efficiency by BBOB function at 20-D, {RIVALS_ON}. Ticks are functions, bars 95 % intervals of the "
+        "median.",
     )
     return section
 
@@ -61,7 +63,7 @@ def dimensions(results: Results) -> Section:
     if any(len(points) > 1 for points in rows.values()):
         section.add_figure(
             "dimensions",
-            "Median log-efficiency over the BBOB functions by dimension.",
+            f"Median log-efficiency over the BBOB functions, {RIVALS_ON}, by dimension.",
             drawing.medians(rows, "dimension", BASELINE, is_log=True),
         )
         section.found = findings.by_setting(rows, "dimension", WITH_MODELS)
@@ -135,26 +137,31 @@ def ax_ucb(results: Results) -> Section:
     tasks = bbob(20)
     if "ax-ucb" not in results.algorithms(tasks):
         return section
-    shared = [task for task in tasks if {"ax", "ax-ucb"} <= set(results.algorithms([task]))]
     add_violins(
         section,
         results,
         tasks,
         "ax-ucb",
-        "Ax as it comes and with UCB, and `default`, at 20-D.",
+        "Ax as it comes and with UCB, on eight BBOB functions, and `default`, on 24, at 20-D.",
         algorithms=[name for name in AX if name != BASELINE],
     )
     direct = results.compare(tasks, "ax", "ax-ucb")
     if direct is not None:
+        shared = results.on_shared_repeats(tasks, (BASELINE, "ax", "ax-ucb"))
         spread = " and ".join(
             f"{np.std(compared.scores, ddof=1):.2f} for {name}"
             for name in ("ax-ucb", "ax")
-            if (compared := results.compare(shared, BASELINE, name)) is not None
+            if (compared := shared.compare(tasks, BASELINE, name)) is not None
         )
         section.found = (
             f"ax-ucb against ax {interval_text(direct.interval)}, {direct.verdict.value}, on {len(direct.scores)} "
-            f"functions, repeats {range_text(direct.num_repeats)}; the deviation of log-efficiencies over "
-            f"these functions is {spread}."
+            f"functions, repeats {range_text(direct.num_repeats)}"
+            + (
+                f"; the deviation of log-efficiencies over these functions, on the repeats that both have, is {spread} "
+                "(not tested)."
+                if spread
+                else "."
+            )
         )
     shown = bbob(20, names=SINGLE_FUNCTIONS)
     panels = {task.split("/")[1]: gap_panel(results, task, AX) for task in shown}

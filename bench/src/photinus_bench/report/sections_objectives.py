@@ -34,7 +34,7 @@ def two_objectives(results: Results) -> Section:
     section = Section(
         "Two objectives",
         "In the median Vizier performs similarly to Ax and HEBO and outperforms Optuna and random search; "
-        "single problems differ wildly.",
+        "single problems differ wildly; HEBO halted early on some (DTLZ7, WFG2, ZDT6).",
         "make bench SUITE=multi-objective",
     )
     tasks = problems(2, ("dtlz", "wfg", "zdt"), 5)
@@ -43,8 +43,13 @@ def two_objectives(results: Results) -> Section:
         results,
         tasks,
         "two-objectives",
-        "Log-efficiency of hypervolume by problem, 5-D, with the common reference point.",
+        "Log-efficiency of hypervolume by problem, 5-D, with the common reference point; rivals on six or eight of "
+        f"the {len(tasks)} problems.",
     )
+    if section.found:
+        ran = sum("hebo" in results.algorithms([task]) for task in tasks)
+        section.found += f" {findings.early_ends(results.stops(), tasks)}"
+        section.found += f" HEBO was run on {ran} of the {len(tasks)} problems."
     rivals = rivals_of(results, tasks)
     at_nadir = compare_all(results, tasks, rivals, at_nadir=True)
     if at_nadir:
@@ -100,7 +105,8 @@ def number_of_objectives(results: Results) -> Section:
     if any(len(points) > 1 for points in rows.values()):
         section.add_figure(
             "number-of-objectives",
-            "Median log-efficiency over DTLZ and WFG, D = M + 3.",
+            "Median log-efficiency over the 16 problems of DTLZ and WFG, D = M + 3; rivals at two objectives alone, on "
+            "four or five of them.",
             drawing.medians(rows, "objectives", BASELINE),
         )
         section.found = findings.by_setting(rows, "number of objectives", WITH_MODELS)

@@ -26,7 +26,7 @@ from photinus_bench.report.asking import (
     table_of,
 )
 from photinus_bench.report.results import Results
-from photinus_bench.report.section import Section, comparison_table
+from photinus_bench.report.section import Section, comparison_table, range_text
 
 DIMENSIONS = (5, 10, 20, 40, 80)
 SEARCHES = (
@@ -81,6 +81,7 @@ def acquisition(studies: dict[str, Any]) -> Section:
 
 def _acquisition_found(study: dict[str, Any]) -> str:
     parts = []
+    counts = []
     for has_region in (False, True):
         ends: list[tuple[float, str]] = []
         for search in _searches(study):
@@ -88,12 +89,14 @@ def _acquisition_found(study: dict[str, Any]) -> str:
             if not those:
                 continue
             last = [r for r in those if r["budget"] == max(row["budget"] for row in those)]
+            counts.append(len(last))
             score, seconds = (float(np.median([row[key] for row in last])) for key in ("score", "counted_s"))
             reached = "finds nothing inside it" if score < PENALIZED else f"reaches {_score(score)}"
             ends.append((score, f"{search} {reached} in {seconds:.3f} s"))
         best_first = [text for _, text in sorted(ends, reverse=True)]
         parts.append(f"{'with' if has_region else 'without'} the trust region {', '.join(best_first)}")
-    return f"in the median at its largest budget, {'; '.join(parts)}. {_at_equal_seconds(study)}"
+    of = f"in the median of {range_text(counts)} seeds (not tested)"
+    return f"{of} at its largest budget, {'; '.join(parts)}. {_at_equal_seconds(study)}"
 
 
 def _at_equal_seconds(study: dict[str, Any]) -> str:
@@ -118,7 +121,7 @@ def _at_equal_seconds(study: dict[str, Any]) -> str:
         for who, times in (("firefly", ahead), ("L-BFGS", behind))
         if times
     ]
-    return f"Without it, at equal seconds, {', '.join(parts)}."
+    return f"Without it, at equal seconds, again in the median, {', '.join(parts)}."
 
 
 def _medians(rows: list[dict[str, Any]], key: str) -> np.ndarray:
@@ -234,6 +237,7 @@ def _latency_found(found: dict[str, Any]) -> str | None:
     if set(found) != {"cpu", "gpu"}:
         return None
     middles: dict[str, dict[str, dict[int, float]]] = {}
+    counts = [len(row["seconds"]) for study in found.values() for row in study["rows"]]
     for device, study in found.items():
         for row in study["rows"]:
             by_length = middles.setdefault(row["algorithm"], {}).setdefault(device, {})
@@ -245,7 +249,8 @@ def _latency_found(found: dict[str, Any]) -> str | None:
             quicker = [str(n) for n in shared if by_device["gpu"][n] < by_device["cpu"][n]]
             lengths = f"after {findings.in_words(quicker)} trials" if quicker else "never"
             parts.append(f"with `{algorithm}` {lengths}")
-    return f"for one study at a time the GPU is quicker {', '.join(parts)}." if parts else None
+    of = f"in the median of {range_text(counts)} suggestions (not tested)"
+    return f"for one study at a time the GPU is quicker, {of}, {', '.join(parts)}." if parts else None
 
 
 def warping_stages(results: Results) -> Section:
@@ -328,10 +333,15 @@ def halton_random(results: Results) -> Section:
         if (comparison := results.compare(bbob(d), "random", "quasi-random")) is not None
     }
     if comparisons:
+        others = {
+            f"quasi-random, {d}-D": other
+            for d in (5, 20)
+            if (other := results.compare_like_vizier(bbob(d), "random", "quasi-random")) is not None
+        }
         section.text += [
             "As search algorithms, log-efficiency of quasi-random against random search. Quasi-random "
             "search begins with the centre, as every algorithm but random does.",
-            comparison_table(comparisons),
+            comparison_table(comparisons, others),
         ]
         section.found = findings.against(comparisons, "random search")
     return section

@@ -3,6 +3,7 @@
 from photinus_bench.report import drawing, findings
 from photinus_bench.report.asking import (
     BASELINE,
+    RIVALS_ON,
     WITH_MODELS,
     add_violins,
     bbob,
@@ -41,6 +42,9 @@ def combo(results: Results) -> Section:
             + ".",
             drawing.curves(panels, "trials", "best value"),
         )
+        section.text.append(
+            "Ising has 24 booleans, one for each edge of its 4 x 4 grid, as in COMBO's code; the paper says 20."
+        )
         add_violins(section, results, tasks, "combo-scores", "Log-efficiency on the four problems.")
         if section.found:
             section.found += f" {findings.early_ends(results.stops(), tasks)}"
@@ -51,17 +55,21 @@ def categorical_share(results: Results) -> Section:
     """From continuous to categorical."""
     section = Section(
         "Share of categorical parameters",
-        "Vizier outperforms the others significantly even with a quarter of the parameters categorical.",
+        "Vizier outperforms the others significantly even with a quarter of the parameters categorical; "
+        "HEBO halts early where many are.",
         "make bench SUITE=categorical-share",
     )
     rows = median_lines(results, {float(s): (bbob(20, variant), 1) for s, variant in SHARES.items()})
     if any(len(points) > 1 for points in rows.values()):
         section.add_figure(
             "categorical-share",
-            "Median log-efficiency over the BBOB functions at 20-D by share of categorical parameters.",
+            f"Median log-efficiency over the BBOB functions at 20-D, {RIVALS_ON}, by share of categorical parameters.",
             drawing.medians(rows, "% of the parameters categorical", BASELINE),
         )
         section.found = findings.by_setting(rows, "percentage", WITH_MODELS)
+        if section.found:
+            tasks = [task for variant in SHARES.values() if variant for task in bbob(20, variant)]
+            section.found += f" {findings.early_ends(results.stops(), tasks)}"
         section.text.append(lines_table(rows, "%"))
         if 50.0 in rows.get("hebo", {}):
             section.text.append(
@@ -98,7 +106,7 @@ def batches(results: Results) -> Section:
     if any(len(points) > 1 for points in rows.values()):
         section.add_figure(
             "batches",
-            "Median log-efficiency over the BBOB functions at 20-D, everyone with the same batch size.",
+            f"Median log-efficiency over the BBOB functions at 20-D, {RIVALS_ON}; everyone with the same batch size.",
             drawing.medians(rows, "batch size", BASELINE),
         )
         section.found = findings.by_setting(rows, "batch size", WITH_MODELS)

@@ -2,15 +2,18 @@
 
 import numpy as np
 
+from photinus_bench.analysis.bootstrap import Interval
 from photinus_bench.analysis.convergence import band
-from photinus_bench.analysis.speed import against_seconds
+from photinus_bench.analysis.speed import MOST_DECADES, SMALLEST_GAP, against_seconds, course
 from photinus_bench.report import drawing
-from photinus_bench.report.asking import BASELINE, bbob
-from photinus_bench.report.results import Cell, Results, is_by_itself
+from photinus_bench.report.asking import BASELINE, DEFAULT, RIVALS_ON, SINGLE_FUNCTIONS, bbob
+from photinus_bench.report.results import Cell, Results
 from photinus_bench.report.section import Section, range_text
 
 COMMAND = "make bench SUITE=bbob-20d`, and likewise every other suite, as `make bench SUITE=combo"
 SHOWN = ("f01", "f08", "f15", "f21")
+FIRST_SHOWN = 1e-3  # seconds; who is asked for the centre is there long before
+MOMENTS = (1, 10, 60, 600)  # seconds
 
 
 def seconds(results: Results) -> Section:
@@ -22,9 +25,9 @@ def seconds(results: Results) -> Section:
     if known:
         section.add_figure(
             "seconds",
-            "Median seconds per suggestion over runs of 100 trials at 20-D, each with the threads its record "
-            "names; bars are 95 % intervals. Runs shared the machine with others: `make bench-latency` measures "
-            "alone.",
+            f"Median seconds per suggestion over runs of 100 trials on BBOB functions at 20-D ({RIVALS_ON}), each with "
+            "the threads its record names; bars are 95 % intervals. Runs shared the machine with others: `make "
+            "bench-latency` measures alone.",
             drawing.bars(known, "seconds per suggestion"),
         )
         lines = [
@@ -66,13 +69,12 @@ def quality_per_minute(results: Results) -> Section:
     for task in bbob(20, names=SHOWN):
         panel = {}
         for name in results.algorithms([task]):
-            cell = Cell(task, name, 1, 100)
-            by_itself = is_by_itself(results.runs(cell))
-            curves = np.array(list(results.curves(cell).values()))[by_itself]
-            spent = results.seconds(cell)[by_itself]
-            if "/" in name or not len(curves):
+            runs = results.by_themselves(Cell(task, name, 1, 100))
+            if "/" in name or not runs:
                 continue
-            grid = np.geomspace(0.1, 1000, 60)
+            curves, spent = (np.array(each) for each in zip(*runs.values(), strict=True))
+            start, end = course(spent)
+            grid = np.geomspace(np.clip(FIRST_SHOWN, start, end), end, 60)
             table = against_seconds(curves, spent, grid, results.score_goal(task))
             bands = band(table)
             is_known = np.isfinite(bands.median) & np.isfinite(bands.low) & np.isfinite(bands.high)
@@ -88,12 +90,54 @@ def quality_per_minute(results: Results) -> Section:
         section.add_figure(
             "quality-per-minute",
             "Best value so far above the optimum against seconds spent on suggestions, 20-D; evaluations cost "
-            "nothing here. Median and 40-60 percentiles of runs by themselves: "
+            "nothing here. A curve ends at the median, over its runs, of the whole seconds spent on suggestions. "
+            "Median and 40-60 percentiles of runs by themselves: "
             + ", ".join(f"{name} {range_text(each)}" for name, each in sorted(counts.items()))
             + ".",
             drawing.curves(panels, "seconds", "gap to the optimum", is_log=True, is_log_x=True),
         )
+    section.text += _behind(results)
     return section
+
+
+def _behind(results: Results) -> list[str]:
+    """How far from the default's end everyone is after a second, and after minutes."""
+    tasks = bbob(20, names=SINGLE_FUNCTIONS)
+    names = [name for name in results.algorithms(tasks) if "/" not in name]
+    rows = {name: results.decades_behind(tasks, DEFAULT, name, MOMENTS) for name in names}
+    known = {name: row for name, row in rows.items() if row is not None}
+    if not known:
+        return []
+    lines = [
+        f"| algorithm | {' | '.join(f'{moment} s' for moment in MOMENTS)} | problems x repeats |",
+        "|---|" + "---|" * (len(MOMENTS) + 1),
+    ]
+    for name, (intervals, counts) in sorted(known.items(), key=lambda row: row[1][0][-1].median):
+        cells = " | ".join(map(_factor_text, intervals))
+        lines.append(f"| {name} | {cells} | {len(counts)} x {range_text(counts)} |")
+    return [
+        f"After so many seconds of suggesting: how many times farther from the optimum the best value is than the one "
+        f"at which `{DEFAULT}` ends on the same function and repeat. Medians with 95 % intervals over up to "
+        f"{len(tasks)} functions at 20-D, of runs by themselves; above 1 is farther.",
+        "\n".join(lines),
+        "Once an algorithm has used its 100 trials its value stays. A cell is empty where the median run has no value "
+        f"yet; ∞ means that the interval reaches runs without one. Gaps below {SMALLEST_GAP:g} count as that.",
+    ]
+
+
+def _factor_text(interval: Interval) -> str:
+    """Decades as factors, nothing where the median run has no value."""
+    if interval.median > MOST_DECADES:
+        return ""
+    middle, low, high = (_factor(decades) for decades in (interval.median, interval.low, interval.high))
+    return f"{middle} ({low} to {high})"
+
+
+def _factor(decades: float) -> str:
+    if decades > MOST_DECADES:
+        return "∞"
+    factor = float(f"{10.0**decades:.2g}")
+    return f"{factor:.1f}" if 1 <= factor < 10 else f"{factor:g}"
 
 
 def early_ends(results: Results) -> Section:
