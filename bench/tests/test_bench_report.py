@@ -359,6 +359,29 @@ def test_latency_has_a_curve_for_each_algorithm_and_device():
     ]
 
 
+def test_latency_alone_has_everyone_beside_the_ratio_to_optuna():
+    cells = [
+        {"setting": "20 floats", "num_trials": n, "answers": answers, "floor_s": None}
+        for n, answers in (
+            (100, {"default": {"seconds": [0.02, 0.03, 0.9]}, "optuna+greenlet": {"seconds": [0.12]}}),
+            (10_000, {"default": {"seconds": [0.5]}, "optuna+greenlet": {"outcome": "too slow"}}),
+        )
+    ]
+    first = {"num_trials": 10, "num_parameters": 20, "cache": "empty", "total_s": 3.0, "beyond_jax_s": 1.6}
+    study = {
+        "machine": {"processor": "a processor", "cores": 2, "load": 0.1},
+        "cells": cells,
+        "cold": [first | {"peak_mb": 300.4}],
+    }
+    section = sections_speed.alone({"latency": study})
+    assert section.text[0].splitlines()[2:] == [
+        "| 20 floats | 100 | 0.030 | 0.120 | 0.25 |",
+        "| 20 floats | 10000 | 0.500 | too slow |  |",
+    ]
+    assert "empty cache: 1.60 s beyond `import jax`, at most 300 MB" in section.text[1]
+    assert sections_speed.alone({}).is_empty
+
+
 def test_if_nobody_stopped_that_is_said(found):
     whole = {key: record for key, record in found.items() if not record.stopped and not record.unsupported}
     assert sections_speed.early_ends(Results(whole)).text == [

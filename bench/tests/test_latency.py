@@ -12,6 +12,7 @@ from photinus_bench import floor, history_latency, latency
 from photinus_bench.design import HIGH, LOW, fixed_design
 from photinus_bench.envs import paragraphs
 from photinus_bench.pipe import Contestant, ContestantError, TimeLimitError
+from photinus_bench.report.drawing import to_svg
 from photinus_bench.rivals import UnsupportedProblemError
 from photinus_bench.tables import render
 
@@ -111,7 +112,7 @@ def test_the_picture_has_a_panel_for_every_setting_and_a_curve_for_whoever_answe
         "ax": {"outcome": "too slow"},
     }
     cells = [latency.Cell(setting, n, dict(answers)) for setting in ("5 floats", "9 ints") for n in (10, 100)]
-    svg = latency.draw(cells, ["default", "paper", "ax"])
+    svg = to_svg(latency.draw(cells, ["default", "paper", "ax"]))
     for text in ("5 floats", "9 ints", "default", "paper"):
         assert f">{text}<" in svg
     assert ">ax<" not in svg

@@ -15,7 +15,7 @@ import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -124,7 +124,7 @@ def run(settings: Settings) -> dict:
         "cells": [asdict(cell) for cell in cells],
         "cold": cold.as_records(colds),
         "text": describe(cells, colds, names),
-        "svg": draw(cells, names),
+        "svg": to_svg(draw(cells, names)),
     }
 
 
@@ -279,8 +279,8 @@ def describe(cells: list[Cell], colds: list[cold.Cold], names: list[str]) -> str
     return "\n".join(lines)
 
 
-def draw(cells: list[Cell], names: list[str]) -> str:
-    """A panel for every setting, a curve for everyone; SVG."""
+def draw(cells: Sequence[Cell], names: Sequence[str]) -> Figure:
+    """A panel for every setting, a curve for everyone."""
     settings = list(dict.fromkeys(cell.setting for cell in cells))
     num_columns = min(len(settings), PANELS_A_ROW)
     num_rows = -(-len(settings) // num_columns)
@@ -302,7 +302,7 @@ def draw(cells: list[Cell], names: list[str]) -> str:
     for axes in panels[:, 0]:
         axes.set_ylabel("seconds per point")
     panels[0, 0].legend(frameon=False, fontsize=8)
-    return to_svg(figure)
+    return figure
 
 
 def ratio(a: float | None, b: float | None) -> float | None:

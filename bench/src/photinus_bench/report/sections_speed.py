@@ -1,7 +1,10 @@
 """What users ask and the paper does not show: what a suggestion costs, and how good a minute is."""
 
+from typing import Any
+
 import numpy as np
 
+from photinus_bench import latency
 from photinus_bench.analysis.bootstrap import Interval
 from photinus_bench.analysis.convergence import band
 from photinus_bench.analysis.speed import MOST_DECADES, SMALLEST_GAP, against_seconds, course
@@ -59,6 +62,46 @@ def _side_by_side(results: Results) -> list[str]:
         f"In lock-step on one {together.machine.get('gpu') or together.machine['processor']}, {together.side_by_side} "
         f"studies of `{BASELINE}` with 100 trials each took {together.wall_s * together.side_by_side:.0f} s in all."
     ]
+
+
+def alone(studies: dict[str, Any]) -> Section:
+    """What `make bench-latency` measured on a machine with nothing else to do."""
+    section = Section(
+        "Seconds per suggestion, alone on the machine",
+        None,
+        "PYTHONPATH=bench/src python -m photinus_bench.latency --out bench/records/latency.json",
+    )
+    study = studies.get("latency")
+    if study is None:
+        return section
+    cells = [latency.Cell(**cell) for cell in study["cells"]]
+    names = [name for name in latency.MODULES if any(name in cell.answers for cell in cells)]
+    machine = study["machine"]
+    section.add_figure(
+        "latency-alone",
+        f"Seconds per point against completed trials, medians of warm suggestions; {machine['cores']} cores of "
+        f"{machine['processor']}, load {machine['load']:g} before.",
+        latency.draw(cells, names),
+    )
+    lines = [
+        f"| setting | trials | {' | '.join(names)} | {latency.OURS} / Optuna |",
+        "|---|---|" + "---|" * (len(names) + 1),
+    ]
+    for cell in cells:
+        shown = [cell.shown(name) for name in names]
+        texts = ["" if s is None else s if isinstance(s, str) else f"{s:.3f}" for s in shown]
+        share = latency.ratio(cell.seconds(latency.OURS), cell.seconds("optuna+greenlet"))
+        ratio = "" if share is None else f"{share:.2f}"
+        lines.append(f"| {cell.setting} | {cell.num_trials} | {' | '.join(texts)} | {ratio} |")
+    section.text.append("\n".join(lines))
+    firsts = [
+        f"- first suggestion of a process with {one['num_trials']} trials of {one['num_parameters']} parameters, "
+        f"{one['cache']} cache: {one['beyond_jax_s']:.2f} s beyond `import jax`, at most {one['peak_mb']:.0f} MB"
+        for one in study["cold"]
+    ]
+    if firsts:
+        section.text.append("\n".join(firsts))
+    return section
 
 
 def quality_per_minute(results: Results) -> Section:

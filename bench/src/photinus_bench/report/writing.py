@@ -65,6 +65,7 @@ def all_sections(results: Results, folder: Path) -> list[Section]:
         sections_parts.halton_random(results),
         sections_spaces.integers(results),
         sections_speed.seconds(results),
+        sections_speed.alone(studies),
         sections_speed.quality_per_minute(results),
         sections_continuous.google_vizier(results),
         sections_speed.early_ends(results),
