@@ -370,6 +370,7 @@ def test_latency_alone_has_everyone_beside_the_ratio_to_optuna():
     first = {"num_trials": 10, "num_parameters": 20, "cache": "empty", "total_s": 3.0, "beyond_jax_s": 1.6}
     study = {
         "machine": {"processor": "a processor", "cores": 2, "load": 0.1},
+        "settings": {"contestants": ["default", "ax"], "num_trials": [100, 10_000], "num_parameters": [20]},
         "cells": cells,
         "cold": [first | {"peak_mb": 300.4}],
     }
@@ -379,6 +380,8 @@ def test_latency_alone_has_everyone_beside_the_ratio_to_optuna():
         "| 20 floats | 10000 | 0.500 | too slow |  |",
     ]
     assert "empty cache: 1.60 s beyond `import jax`, at most 300 MB" in section.text[1]
+    options = "--contestants default ax --trials 100 10000 --parameters 20"
+    assert f"photinus_bench.latency {options} --out" in section.command
     assert sections_speed.alone({}).is_empty
 
 

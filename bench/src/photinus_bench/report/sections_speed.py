@@ -17,6 +17,8 @@ COMMAND = "make bench SUITE=bbob-20d`, and likewise every other suite, as `make 
 SHOWN = ("f01", "f08", "f15", "f21")
 FIRST_SHOWN = 1e-3  # seconds; who is asked for the centre is there long before
 MOMENTS = (1, 10, 60, 600)  # seconds
+# Of the command behind what was measured alone, and how its record calls them.
+OPTIONS = {"contestants": "contestants", "trials": "num_trials", "parameters": "num_parameters"}
 
 
 def seconds(results: Results) -> Section:
@@ -66,12 +68,20 @@ def _side_by_side(results: Results) -> list[str]:
 
 def alone(studies: dict[str, Any]) -> Section:
     """What `make bench-latency` measured on a machine with nothing else to do."""
+    study = studies.get("latency")
+    options = {} if study is None else {name: study["settings"][field] for name, field in OPTIONS.items()}
+    words = [f"--{name} {' '.join(map(str, values))}" for name, values in options.items()]
     section = Section(
         "Seconds per suggestion, alone on the machine",
         None,
-        "PYTHONPATH=bench/src python -m photinus_bench.latency --out bench/records/latency.json",
+        " ".join(
+            [
+                "PYTHONPATH=bench/src python -m photinus_bench.latency",
+                *words,
+                "--out bench/records/latency.json",
+            ]
+        ),
     )
-    study = studies.get("latency")
     if study is None:
         return section
     cells = [latency.Cell(**cell) for cell in study["cells"]]
