@@ -147,6 +147,17 @@ def test_with_a_float_there_is_no_end_of_points():
     assert Encoder(space).num_points == math.inf
 
 
+@pytest.mark.parametrize(
+    "parameters", [[Categorical([False, True])] * 1100, [Int(1, 10**6)] * 60], ids=["switches", "numbers"]
+)
+def test_a_space_of_more_points_than_a_number_holds_is_finite(parameters):
+    finite = {f"p{i}": p for i, p in enumerate(parameters)}
+    assert Encoder(SearchSpace(finite)).is_finite
+    assert Encoder(SearchSpace(finite)).num_points == math.inf
+    assert not Encoder(SearchSpace({**finite, "x": Float(0, 1)})).is_finite
+    assert Encoder(SearchSpace({**finite, "x": Float(2, 2)})).is_finite
+
+
 def test_neighbours_of_whole_numbers_without_end_come_one_by_one():
     found = Encoder(SearchSpace({"n": Int(0, 10**15), "m": Int(5, 5)})).neighbours({"n": 7, "m": 5})
     assert [next(found)["n"] for _ in range(4)] == [8, 6, 9, 5]

@@ -29,8 +29,8 @@ ONE_THREAD = {
     "NUMEXPR_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
 }
-# What a process of Photinus' own is started with for that; it sees no GPU. NPROC: XLA (jaxlib 0.10) still splits
-# products of matrices among as many threads as there are cores when its flag above says otherwise.
+# What a worker is started with for that; JAX sees no GPU there. NPROC: XLA (jaxlib 0.10) still splits products of
+# matrices among as many threads as there are cores when its flag above says otherwise.
 ONE_CORE = ONE_THREAD | {"NPROC": "1", "JAX_PLATFORMS": "cpu"}
 
 

@@ -167,10 +167,15 @@ class Encoder:
         return len(self.axes) + len(self.categoricals)
 
     @property
+    def is_finite(self) -> bool:
+        """Whether the space has no Float that varies."""
+        return not any(isinstance(axis.parameter, Float) for axis in self.axes)
+
+    @property
     def num_points(self) -> float:
-        """How many points the space has; infinitely many with a Float."""
+        """How many points the space has; infinitely many with a Float, or where no number holds them."""
         varying = [axis.parameter for axis in self.axes] + list(self.categoricals.values())
-        return math.prod(math.inf if p.num_values is None else p.num_values for p in varying)
+        return math.prod(math.inf if p.num_values is None else float(p.num_values) for p in varying)
 
     def neighbours(self, params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Points of a space without Floats that differ in one parameter, near ones first; categories are 1 apart."""

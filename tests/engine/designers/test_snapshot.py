@@ -175,7 +175,13 @@ def test_failures_are_not_waited_for():
 
 def without_events(trials: Sequence[Trial]) -> list[Trial]:
     """As tools hand them in that keep trials of their own."""
-    fields = {"created_event": 0, "asked_event": None, "completed_event": None, "algorithm": None}
+    fields = {
+        "created_event": 0,
+        "asked_event": None,
+        "completed_event": None,
+        "updated_event": 0,
+        "algorithm": None,
+    }
     return [dataclasses.replace(trial, **fields) for trial in trials]
 
 
@@ -184,6 +190,17 @@ def test_of_trials_without_events_numbers_tell_whether_data_are_new():
     assert not calm(without_events(record([done]))).explores()
     assert not calm(without_events(record([active, done]))).explores()
     assert calm(without_events(record([done, active]))).explores()
+
+
+def test_after_trials_without_events_the_centre_is_not_due_again():
+    problem = Problem.define({f"k{i}": ph.Categorical(["a", "b", "c"]) for i in range(20)}, "maximize")
+    points, methods = [], []
+    for _ in range(4):
+        trials = without_events(record((point, measured(problem, 1.0)) for point in points))
+        [seed] = Snapshot(problem, trials, 0, DEFAULT).take_seeds(1)
+        points.append(seed.params)
+        methods.append(seed.reason["method"])
+    assert methods == ["centre", *["quasi_random"] * 3]
 
 
 def test_trials_without_events_move_the_box_as_suggested_ones_do():
@@ -220,6 +237,12 @@ def test_where_all_neighbours_were_tried_a_point_may_come_again():
     tried = [{"n": n, "kind": "a"} for n in range(10)] + [{"n": 5, "kind": "b"}]
     study = Snapshot(FINITE, record((p, measured(FINITE, 1.0)) for p in tried), 0, DEFAULT)
     assert study.new_point(tried[5]) == tried[5]
+
+
+def test_true_and_one_are_two_points():
+    problem = Problem.define({"k": ph.Categorical([1, True, 0])}, "maximize")
+    study = Snapshot(problem, record([({"k": 1}, measured(problem, 1.0))]), 0, DEFAULT)
+    assert study.new_point({"k": 1})["k"] is True
 
 
 def test_with_a_float_a_point_may_come_again():

@@ -19,7 +19,7 @@ WITH_MODELS = tuple(
     rival.name for rival in RIVALS.values() if rival.has_model and not suite.is_ours(rival.name)
 )
 # suites/bbob-20d.toml, and those with the same functions in other settings
-RIVALS_ON = "rivals on eight of the 24, google-vizier on four"
+RIVALS_ON = "rivals that model on at most eight of the 24"
 SINGLE_FUNCTIONS = ("f01", "f03", "f08", "f12", "f15", "f17", "f21", "f24")
 
 

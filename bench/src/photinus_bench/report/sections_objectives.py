@@ -43,8 +43,8 @@ def two_objectives(results: Results) -> Section:
         results,
         tasks,
         "two-objectives",
-        "Log-efficiency of hypervolume by problem, 5-D, with the common reference point; rivals on six or eight of "
-        f"the {len(tasks)} problems.",
+        "Log-efficiency of hypervolume by problem, 5-D, with the common reference point; rivals that model on at most "
+        f"eight of the {len(tasks)} problems.",
     )
     if section.found:
         ran = sum("hebo" in results.algorithms([task]) for task in tasks)
@@ -105,8 +105,8 @@ def number_of_objectives(results: Results) -> Section:
     if any(len(points) > 1 for points in rows.values()):
         section.add_figure(
             "number-of-objectives",
-            "Median log-efficiency over the 16 problems of DTLZ and WFG, D = M + 3; rivals at two objectives alone, on "
-            "four or five of them.",
+            "Median log-efficiency over the 16 problems of DTLZ and WFG, D = M + 3; rivals that model at two "
+            "objectives alone, on at most five of them.",
             drawing.medians(rows, "objectives", BASELINE),
         )
         section.found = findings.by_setting(rows, "number of objectives", WITH_MODELS)

@@ -113,7 +113,7 @@ def accept(study: Snapshot, model: Model, found: Pick, explores: bool) -> Sugges
     """Turn a pick into a suggestion with its reason; the study goes on as if it had been handed out."""
     [picked] = study.encoder.decode(found.features)
     params = study.new_point(picked)
-    if params == picked:
+    if params is picked:
         reason = explain(study, model, found, explores)
     else:
         other = found._replace(features=study.encoder.encode([params]))

@@ -1,7 +1,6 @@
 """One study as the bandit sees it at one moment: rows of arrays, grown by what has been picked since."""
 
 import copy
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,12 +45,18 @@ class Snapshot:
         self._told_labels = encode_labels((t.values for t in told), problem.metric_names, signs)
         self._is_measured = np.array([t.state is TrialState.COMPLETED for t in told], dtype=bool)
         self._num_known = _num_known(told)
-        self._is_suggested = np.array([_is_suggested(t) for t in (*told, *visited)], dtype=bool)
+        # Tools that keep trials of their own may have no events, and do not say who placed a trial: suggestions did.
+        has_events = any(map(_has_event, trials))
+        self._is_suggested = np.array(
+            [t.algorithm is not None or not has_events for t in (*told, *visited)], bool
+        )
         self.is_pending = np.array([not t.state.is_finished for t in (*told, *visited)], dtype=bool)
         self._arrange(self.encoder.encode([t.params for t in (*told, *visited)]))
         self.told = [told[row] for row in self._order]
-        self._is_first_suggestion = all(t.algorithm is None for t in trials) and not self._has_centre()
-        self._has_new_data = _has_new_data(told, [t for t in visited if not t.state.is_finished])
+        self._is_first_suggestion = not self._is_suggested.any() and not self._has_centre()
+        pending = [t for t in visited if not t.state.is_finished]
+        result_of, asked_of = (_completion, _handed_out) if has_events else (_number, _number)
+        self._has_new_data = max(map(result_of, told), default=-1) > max(map(asked_of, pending), default=-1)
 
     def _arrange(self, features: Features) -> None:
         """Put told rows, given in the order of completion and followed by the visited ones, into the model's order."""
@@ -149,11 +154,11 @@ class Snapshot:
         are one to it. Then the nearest neighbour that is new takes the place of a tried point, if there is one.
         """
         is_exact = isinstance(self.preset.settings.search, AscentSettings)
-        if not is_exact or math.isinf(self.encoder.num_points) or not self._was_tried(params):
+        if not is_exact or not self.encoder.is_finite or not self._was_tried(params):
             return params
-        return next(
-            (other for other in self.encoder.neighbours(params) if not self._was_tried(other)), params
-        )
+        tried, encode = _rows(self.features).keys(), self.encoder.encode
+        others = self.encoder.neighbours(params)
+        return next((other for other in others if tried.isdisjoint(_rows(encode([other])))), params)
 
     def _was_tried(self, params: Mapping[str, Any]) -> bool:
         row = self.encoder.encode([params])
@@ -250,16 +255,13 @@ def _rows(features: Features) -> dict[bytes, int]:
     return {row.tobytes(): i for i, row in reversed(list(enumerate(together)))}
 
 
-def _is_suggested(trial: Trial) -> bool:
-    """Whether an algorithm placed it; of finished trials without events, which no store kept, nobody else is known."""
-    return trial.algorithm is not None or (trial.state.is_finished and trial.completed_event is None)
+def _has_event(trial: Trial) -> bool:
+    """Whether a store kept it."""
+    return bool(trial.created_event or trial.updated_event) or trial.completed_event is not None
 
 
-def _has_new_data(told: Sequence[Trial], pending: Sequence[Trial]) -> bool:
-    """Whether there is a result that no pending trial was handed out after; without events, numbers tell."""
-    if all(t.completed_event is None for t in told):
-        return max((t.number for t in told), default=-1) > max((t.number for t in pending), default=-1)
-    return max(map(_completion, told)) > max(map(_handed_out, pending), default=-1)
+def _number(trial: Trial) -> int:
+    return trial.number
 
 
 def _completion(trial: Trial) -> int:
