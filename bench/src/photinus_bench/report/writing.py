@@ -90,7 +90,7 @@ def introduction(results: Results) -> str:
             "default settings (`ax-ucb` apart, which is Ax with the paper's acquisition). Made by `make bench-report` "
             "from the records in `bench/records`. Each section names the command behind its records: `make bench` runs "
             'what is missing, and with `ARGS="--repeats 30 --algorithms ax hebo"` more repeats of these two than its '
-            "suite asks for; the two studies that are no runs, of the acquisition's search and of latency, are made "
+            "suite asks for; the studies that are no runs, of the acquisition's search and of latency, are made "
             "anew.",
             "**Log-efficiency** says how many times fewer trials an algorithm needs than another, `photinus-paper` "
             "where nothing else is said, as a natural logarithm: 0.7 means half as many, -0.7 twice as many. Scores of "
