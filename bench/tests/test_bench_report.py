@@ -12,6 +12,7 @@ from photinus_bench.report import (
     sections_continuous,
     sections_objectives,
     sections_parts,
+    sections_spaces,
     sections_speed,
     writing,
 )
@@ -266,10 +267,11 @@ def test_lock_step_says_what_all_studies_took(found):
         found[key], side_by_side=480, wall_s=0.22, machine=found[key].machine | {"gpu": "a card"}
     )
     text = sections_speed.seconds(Results(found | {key: together})).text[-1]
-    assert (
-        text
-        == "In lock-step on one a card, 480 studies of `photinus-paper` with 100 trials each took 106 s in all."
+    assert text.startswith(
+        "In lock-step on one a card, 480 studies of `photinus-paper` with 100 trials each took 106 s in all, compiling "
+        "included, on 2030-01-02; 180 s were the limit that was set."
     )
+    assert "photinus_bench.lockstep_suite bbob-20d --algorithms photinus-paper --records EMPTY" in text
 
 
 def test_firefly_and_l_bfgs_meet_at_equal_seconds():
@@ -348,9 +350,10 @@ def test_latency_has_a_curve_for_each_algorithm_and_device():
         "history-gpu": study({"gpu": "a card"}, "paper"),
     }
     section = sections_parts.latency(studies)
-    seconds = "10: 0.200, 20: 0.200"
-    assert table_row(section.text[0], "default") == ["default", "cpu", "a processor", "1.5 of 2", seconds]
-    assert f"| paper | gpu | a card | 4 of 16 | {seconds} |" in section.text[0]
+    seconds = "0.200 (0.100 to 0.400)"
+    for n in (10, 20):
+        assert f"| default | cpu | a processor | 1.5 of 2 | {n} | {seconds} |" in section.text[0]
+        assert f"| paper | gpu | a card | 4 of 16 | {n} | {seconds} |" in section.text[0]
     ((_, _, figure),) = section.figures
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "paper, cpu",
@@ -370,19 +373,75 @@ def test_latency_alone_has_everyone_beside_the_ratio_to_optuna():
     first = {"num_trials": 10, "num_parameters": 20, "cache": "empty", "total_s": 3.0, "beyond_jax_s": 1.6}
     study = {
         "machine": {"processor": "a processor", "cores": 2, "load": 0.1},
-        "settings": {"contestants": ["default", "ax"], "num_trials": [100, 10_000], "num_parameters": [20]},
+        "settings": {
+            "contestants": ["default", "ax"],
+            "num_trials": [100, 10_000],
+            "num_parameters": [20],
+            "repeats": 3,
+        },
         "cells": cells,
         "cold": [first | {"peak_mb": 300.4}],
     }
     section = sections_speed.alone({"latency": study})
     assert section.text[0].splitlines()[2:] == [
-        "| 20 floats | 100 | 0.030 | 0.120 | 0.25 |",
+        "| 20 floats | 100 | 0.030 (0.020 to 0.900) | 0.120 | 0.25 |",
         "| 20 floats | 10000 | 0.500 | too slow |  |",
     ]
     assert "empty cache: 1.60 s beyond `import jax`, at most 300 MB" in section.text[1]
-    options = "--contestants default ax --trials 100 10000 --parameters 20"
+    options = "--contestants default ax --trials 100 10000 --parameters 20 --repeats 3"
     assert f"photinus_bench.latency {options} --out" in section.command
     assert sections_speed.alone({}).is_empty
+
+
+def test_answers_that_came_too_late_are_apart_from_errors(found):
+    for r, words in enumerate(
+        ("no answer within 120 s", "RuntimeError: no", "RuntimeError: never", "no answer within 120 s")
+    ):
+        run = record("combo/ising", "bayesopt", r, values("", "", r, 10)[: 20 + r], stopped=words)
+        found[run.key] = run
+    text = sections_speed.early_ends(Results(found)).text
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text[1].splitlines()]
+    assert [row for row in rows if row[0] == "bayesopt"] == [
+        ["bayesopt", "2", "4", "21 to 22", "combo/ising", "RuntimeError: no"],
+        ["bayesopt", "2", "4", "20 to 23", "combo/ising", "no answer within 120 s"],
+    ]
+    assert "1800 s, or what `--limit` says" in text[0]
+
+
+def test_final_gaps_have_intervals_where_there_are_several_repeats(found):
+    for r in range(2):
+        run = record("bbob/f01/20d", "smac", r, np.full((100, 1), 1.0 + r))
+        found[run.key] = run
+    table = sections_continuous.single_functions(Results(found)).text[-1]
+    assert table_row(table, "smac")[1:] == ["1.5 (1 to 2)", *[""] * 7]
+    assert table_row(table, "hebo")[1] == f"{values('bbob/f01/20d', 'hebo', 0, 10)[39, 0]:.3g}"
+
+
+def test_integers_and_lists_are_named_and_so_is_that_no_rival_ran(found):
+    for kind in ("integer", "discrete"):
+        for name in ("photinus-paper", "random"):
+            task = f"bbob/f01/20d/{kind}"
+            run = record(task, name, 0, values(task, name, 0, 9))
+            found[run.key] = run
+    text = sections_spaces.integers(Results(found)).text
+    assert [line for line in text if not line.startswith("|")] == [
+        "Whole numbers of 2 to 16 levels:",
+        "Lists of numbers of 2 to 16 levels:",
+        "No rival with a model ran here.",
+    ]
+
+
+def test_more_objectives_are_also_measured_at_the_true_nadir(found):
+    rng = np.random.default_rng(0)
+    for m in (2, 3):
+        for name, best in (("photinus-paper", 0.8), ("random", 0.9)):
+            for r in range(2):
+                run = record(f"dtlz/2/{m + 3}d/{m}m", name, r, best + rng.random((100, m)))
+                found[run.key] = run
+    text = sections_objectives.number_of_objectives(Results(found)).text
+    tables = [part for part in text if part.startswith("|")]
+    assert len(tables) == 2 and "The same with hypervolumes at the true nadir point:" in text
+    assert all(table_row(table, "random")[1:] != ["", ""] for table in tables) and tables[0] != tables[1]
 
 
 def test_if_nobody_stopped_that_is_said(found):

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import photinus as ph
-from photinus.engine.designers.constants import DEFAULT, PAPER, Preset
+from photinus.engine.designers.constants import DEFAULT, PAPER, Preset, preset
 from photinus.problem import Problem
 from photinus_bench import lockstep
 from photinus_bench.lane import Lane
@@ -118,17 +118,18 @@ def test_infeasible_trials_are_judged_apart_side_by_side_as_well(side_by_side):
 
 
 @pytest.mark.long
-def test_whole_runs_side_by_side_are_as_good_as_single_studies(side_by_side):
+@pytest.mark.parametrize("algorithm", ["paper", "default"])
+def test_whole_runs_side_by_side_are_as_good_as_single_studies(side_by_side, algorithm):
     """By a paired interval: rounding makes other runs of them, but neither better nor worse ones.
 
     Paired are runs of one function and seed; compared are the logarithms of the best values.
     """
     runs = [(text, repeat) for text in ("bbob/f08/4d", "bbob/f15/4d") for repeat in range(4)]
     together = [Lane(build(Task.parse(text), repeat), seed=repeat) for text, repeat in runs]
-    advance(together, 24, device=side_by_side)
+    advance(together, 24, device=side_by_side, preset=preset(algorithm))
     differences = []
     for lane in together:
-        study = ph.create_study(lane.experimenter.problem.space, algorithm="paper", seed=lane.seed)
+        study = ph.create_study(lane.experimenter.problem.space, algorithm=algorithm, seed=lane.seed)
         for _ in range(24):
             [trial] = study.ask()
             study.tell(trial, lane.experimenter.truth(trial.params)["value"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from photinus_bench import suite
-from photinus_bench.fleet import leave_out_equals, parse_algorithm
+from photinus_bench.fleet import parse_algorithm
 from photinus_bench.record import RunKey
 from photinus_bench.rivals import RIVALS
 from photinus_bench.runner import plan
@@ -86,16 +86,6 @@ def test_repeats_and_algorithms_can_be_chosen():
     assert len(plan(["bbob-20d"], 40, ["random"])) == 24 * 40
     with pytest.raises(SuiteError, match="no algorithm 'ax-ucb' in this suite: it has ax, bayesopt"):
         plan(["bbob-20d"], 1, ["ax-ucb"])
-
-
-def test_default_is_run_only_where_it_differs_from_paper(monkeypatch: pytest.MonkeyPatch):
-    keys = plan(["smoke"], None, None)
-    both = [*keys, *(RunKey(k.task, "photinus-default", k.repeat, 8, 1) for k in keys)]
-    monkeypatch.setattr("photinus_bench.fleet.DEFAULT", "as in the paper")
-    monkeypatch.setattr("photinus_bench.fleet.PAPER", "as in the paper")
-    assert leave_out_equals(both) == keys
-    monkeypatch.setattr("photinus_bench.fleet.DEFAULT", "better")
-    assert leave_out_equals(both) == both
 
 
 def test_a_file_of_ones_own_is_a_suite_too(tmp_path: Path):

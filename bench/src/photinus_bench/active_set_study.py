@@ -25,7 +25,7 @@ from photinus.engine.designers.snapshot import Snapshot
 from photinus.engine.padding import padded_size
 from photinus.trial import Trial
 from photinus_bench.histories import changed, history
-from photinus_bench.machine import describe_machine
+from photinus_bench.machine import provenance
 from photinus_bench.problem import Experimenter, Params
 from photinus_bench.tables import render
 from photinus_bench.tasks import Task, build
@@ -123,8 +123,9 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=NUM_TRIALS)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
+    began = provenance("bbob")
     rows = [row for task in arguments.tasks for row in compare(task, arguments.trials, arguments.trials // 4)]
-    record = {"machine": describe_machine(), "jax": jax.__version__, "rows": rows}
+    record = {**began, "rows": rows}
     arguments.out.write_text(json.dumps(record, indent=1) + "\n")
     print(table(rows))
 

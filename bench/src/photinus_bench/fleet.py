@@ -16,7 +16,7 @@ from typing import Any
 import jax
 
 from photinus.engine import many
-from photinus.engine.designers.constants import DEFAULT, PAPER, Preset, preset
+from photinus.engine.designers.constants import Preset, preset
 from photinus.engine.designers.snapshot import Snapshot
 from photinus_bench import lockstep, machine
 from photinus_bench.ablations import Ablation
@@ -33,11 +33,6 @@ def parse_algorithm(name: str) -> tuple[Preset, Ablation | None]:
     first, *words = name.split("/")
     constants, others = choose(preset(first.removeprefix("photinus-")), words)
     return constants, Ablation.parse(others)
-
-
-def leave_out_equals(keys: Sequence[RunKey]) -> list[RunKey]:
-    """Without the runs of `default` as long as it is the same as `paper`: nothing is run twice."""
-    return [key for key in keys if key.algorithm != "photinus-default" or DEFAULT != PAPER]
 
 
 def groups(keys: Sequence[RunKey]) -> list[list[RunKey]]:

@@ -34,7 +34,7 @@ class Runner:
         self._too_late: set[RunKey] = set()
         self.num_failed = 0
         missing = [key for key in suite.in_order(keys) if key not in known]
-        self.missing = without_equals(without_environment(missing))
+        self.missing = without_environment(missing)
         note(f"{len(keys)} runs, {len(keys) - len(missing)} of them there, {len(self.missing)} to run")
 
     def run_side_by_side(self, claims: Claims, device: str) -> None:
@@ -127,18 +127,6 @@ def without_environment(keys: Sequence[RunKey]) -> list[RunKey]:
     for name, environment in absent.items():
         note(f"{name} is left out: no environment; make one with `make bench-env NAME={environment}`")
     return [key for key in keys if key.algorithm not in absent]
-
-
-def without_equals(keys: Sequence[RunKey]) -> list[RunKey]:
-    """Without `photinus-default` where it is the same as `photinus-paper`."""
-    if all(key.algorithm != "photinus-default" for key in keys):
-        return list(keys)
-    from photinus_bench import fleet  # JAX
-
-    kept = fleet.leave_out_equals(keys)
-    if len(kept) < len(keys):
-        note("photinus-default is left out: it is the same as photinus-paper at present")
-    return kept
 
 
 def pick_device(asked: str, keys: Sequence[RunKey]) -> str:

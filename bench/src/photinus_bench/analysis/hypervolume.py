@@ -52,23 +52,6 @@ def common_box(points: Sequence[np.ndarray], goals: Sequence[Goal]) -> Box:
     return Box(signs * finite.min(axis=0), signs * finite.max(axis=0))
 
 
-def front_box(front: np.ndarray, goals: Sequence[Goal]) -> Box:
-    """From the nadir to the ideal point of a true Pareto front, given by points (K, M) on it.
-
-    The nadir is the worst of each objective over the front alone, so points that another one dominates are left out
-    first. Some problems' fronts are given by formulas that pass through such points.
-    """
-    y = _upwards(front, goals)
-    return common_box([np.asarray(front)[~is_dominated(y)]], goals)
-
-
-def is_dominated(y: np.ndarray) -> np.ndarray:
-    """Whether another row of y (K, M), where more is better, is as good in every objective and better in one."""
-    as_good = np.all(y[None] >= y[:, None], axis=2)
-    better = np.any(y[None] > y[:, None], axis=2)
-    return np.any(as_good & better, axis=1)
-
-
 def directions(num_objectives: int, num_directions: int = NUM_DIRECTIONS, seed: int = 0) -> np.ndarray:
     """Unit vectors with positive coordinates, (W, M): the same for all curves that are to be compared.
 

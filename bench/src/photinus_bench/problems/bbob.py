@@ -28,7 +28,6 @@ from photinus.space import Float
 from photinus_bench.problem import Experimenter, Params
 
 LOW, HIGH = -5.0, 5.0
-NUM_FUNCTIONS = 24
 INSTANCE = 1
 SEVERAL_MINIMISERS = (5, 7, 16, 23)
 LARGEST_EXACT = {19: 64}  # dimension up to which x_opt of ioh is the minimiser

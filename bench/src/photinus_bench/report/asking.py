@@ -78,13 +78,14 @@ def add_violins(
 
 
 def median_lines(
-    results: Results, tasks_by_setting: dict[float, tuple[list[str], int]]
+    results: Results, tasks_by_setting: dict[float, tuple[list[str], int]], *, at_nadir: bool = False
 ) -> dict[str, dict[float, Comparison]]:
     """Comparisons with the baseline by algorithm and setting, from (tasks, batch size) by setting."""
     rows: dict[str, dict[float, Comparison]] = {}
     for setting, (tasks, batch_size) in tasks_by_setting.items():
         rivals = rivals_of(results, tasks, batch_size)
-        for name, comparison in compare_all(results, tasks, rivals, batch_size=batch_size).items():
+        found = compare_all(results, tasks, rivals, batch_size=batch_size, at_nadir=at_nadir)
+        for name, comparison in found.items():
             rows.setdefault(name, {})[setting] = comparison
     return rows
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from photinus.problem import Goal
 from photinus_bench.analysis import hypervolume, log_efficiency, vizier_comparator
-from photinus_bench.analysis.bootstrap import Interval, median_interval
+from photinus_bench.analysis.bootstrap import SEED, Interval, median_interval
 from photinus_bench.analysis.comparison import Comparison, Pair, compare
 from photinus_bench.analysis.convergence import best_so_far
 from photinus_bench.analysis.speed import against_seconds, decades_farther, seconds_per_suggestion
@@ -17,7 +17,6 @@ from photinus_bench.problems.fronts import nadir_box
 from photinus_bench.record import Record, RunKey
 from photinus_bench.tasks import Task
 
-SEED = 20_240_821  # of the bootstrap
 Curves = dict[int, np.ndarray]  # best-so-far by repeat
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from matplotlib.figure import Figure
 
-from photinus_bench.analysis.bootstrap import Interval
+from photinus_bench.analysis.bootstrap import SEED, Interval, median_interval
 from photinus_bench.analysis.comparison import Comparison
 
 
@@ -70,6 +71,15 @@ def comparison_text(comparison: Comparison) -> str:
     """A number, its interval and verdict, and on how many problems and repeats they rest."""
     count = f"{len(comparison.scores)} x {range_text(comparison.num_repeats)}"
     return f"{interval_text(comparison.interval)}, {comparison.verdict.value}; {count}"
+
+
+def median_text(values: Sequence[float], form: str = ".3f") -> str:
+    """The median of what was measured several times on one problem, with its interval; once, the number alone."""
+    if not values:
+        return ""
+    interval = median_interval([np.asarray(values, float)], SEED)
+    middle, low, high = (f"{value:{form}}" for value in (interval.median, interval.low, interval.high))
+    return f"{middle} ({low} to {high})" if len(values) > 1 else middle
 
 
 def range_text(counts: Sequence[int]) -> str:

@@ -1,5 +1,7 @@
 """Continuous spaces: violins, dimensions, single functions, noise, Ax with UCB, google-vizier itself."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from photinus_bench.report import drawing, findings
@@ -19,8 +21,8 @@ from photinus_bench.report.asking import (
     rivals_of,
     table_of,
 )
-from photinus_bench.report.results import Results
-from photinus_bench.report.section import Section, grid_table, interval_text, range_text
+from photinus_bench.report.results import Cell, Results
+from photinus_bench.report.section import Section, grid_table, interval_text, median_text, range_text
 
 DIMENSIONS = (5, 10, 20, 40, 80)
 VIZIER = (BASELINE, DEFAULT, "vizier", "vizier-gp-bandit")
@@ -92,7 +94,23 @@ def single_functions(results: Results) -> Section:
         )
         pairs = {name: results.pairs(tasks, BASELINE, name) for name in algorithms if name != BASELINE}
         section.found = findings.ahead_at_the_end({name: those for name, those in pairs.items() if those})
+        section.text += [
+            "The gap to the optimum after the last trial: medians over repeats, with 95 % intervals where there are "
+            "several.",
+            _final_gaps(results, tasks, algorithms),
+        ]
     return section
+
+
+def _final_gaps(results: Results, tasks: Sequence[str], algorithms: Sequence[str]) -> str:
+    """A row for everyone, a column for each function."""
+    titles = [task.split("/")[1] for task in tasks]
+    lines = [f"| algorithm | {' | '.join(titles)} |", "|---|" + "---|" * len(titles)]
+    for name in algorithms:
+        curves = [results.curves(Cell(task, name, 1, 100)) for task in tasks]
+        cells = [median_text([curve[-1] for curve in each.values()], ".3g") for each in curves]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def noise(results: Results) -> Section:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from photinus_bench import suite
 from photinus_bench.analysis.comparison import Comparison
-from photinus_bench.report import drawing
+from photinus_bench.report import drawing, findings
 from photinus_bench.report.asking import BASELINE, DEFAULT
 from photinus_bench.report.results import Results
 from photinus_bench.report.section import Section, grid_table, interval_text, range_text
@@ -75,11 +75,12 @@ def against_rivals(results: Results) -> Section:
             rows[rival] = {title: c for title, c in compared.items() if c is not None}
     rows = {rival: row for rival, row in rows.items() if row}
     if rows:
+        tasks = {task for name in AGAINST_ALL for half in HALVES for task in tasks_of(name, half)}
         section.text += [
             "Log-efficiency of `photinus-default` against each rival, on the problems and repeats that both have: "
             "above 0 the default needs fewer trials. Behind the verdict are the numbers of problems and of repeats.",
-            "Not everyone is at their best: some "
-            "[stopped early](#who-stopped-early-and-who-could-not-begin), and HEBO's fits can fail where there are "
+            f"Not everyone is at their best. {findings.early_ends(results.stops(), tasks)} "
+            "[Why](#who-stopped-early-and-who-could-not-begin). HEBO's fits can fail where there are "
             "[categories](#share-of-categorical-parameters).",
             grid_table(rows, [TITLES[name] for name in AGAINST_ALL], "rival"),
         ]

@@ -112,6 +112,8 @@ def number_of_objectives(results: Results) -> Section:
         section.found = findings.by_setting(rows, "number of objectives", WITH_MODELS)
         section.text += [
             lines_table(rows, "M ="),
+            "The same with hypervolumes at the true nadir point:",
+            lines_table(median_lines(results, settings, at_nadir=True), "M ="),
             "DTLZ 1 to 5 are among these problems, whose centre lies on the Pareto front ([two "
             "objectives](#two-objectives)).",
         ]

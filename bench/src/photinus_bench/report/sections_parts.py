@@ -13,6 +13,7 @@ from photinus.engine.cache import engine_context
 from photinus.engine.designers.quasi_random import halton
 from photinus.engine.encoding import Encoder
 from photinus.space import Float, SearchSpace
+from photinus_bench.analysis.bootstrap import SEED, median_interval
 from photinus_bench.analysis.comparison import Comparison
 from photinus_bench.analysis.convergence import Band
 from photinus_bench.report import drawing, findings
@@ -26,7 +27,7 @@ from photinus_bench.report.asking import (
     table_of,
 )
 from photinus_bench.report.results import Results
-from photinus_bench.report.section import Section, comparison_table, range_text
+from photinus_bench.report.section import Section, comparison_table, median_text, range_text
 
 DIMENSIONS = (5, 10, 20, 40, 80)
 SEARCHES = (
@@ -139,8 +140,8 @@ def _searches(study: dict[str, Any]) -> list[str]:
 
 def _acquisition_table(study: dict[str, Any]) -> str:
     lines = [
-        "| search | trust region | budget | seconds counted | acquisition: median (worst, best of seeds) |",
-        "|---|---|---|---|---|",
+        "| search | trust region | budget | seconds counted | acquisition reached | the worst | the best |",
+        "|---|---|---|---|---|---|---|",
     ]
     rows = study["rows"]
     for search in _searches(study):
@@ -148,13 +149,15 @@ def _acquisition_table(study: dict[str, Any]) -> str:
             those = [r for r in rows if (r["search"], r["trust_region"]) == (search, has_region)]
             for budget in sorted({row["budget"] for row in those})[-3:]:
                 scores = [row["score"] for row in those if row["budget"] == budget]
-                seconds = np.median([row["counted_s"] for row in those if row["budget"] == budget])
+                seconds = [row["counted_s"] for row in those if row["budget"] == budget]
                 unit = "evaluations" if search == "firefly" else "steps"
+                reached = median_interval([np.array(scores)], SEED)
                 lines.append(
-                    f"| {search} | {'yes' if has_region else 'no'} | {budget} {unit} | {seconds:.4f} "
-                    f"| {_score(np.median(scores))} ({_score(min(scores))}, {_score(max(scores))}) |"
+                    f"| {search} | {'yes' if has_region else 'no'} | {budget} {unit} | {median_text(seconds, '.4f')} "
+                    f"| {_score(reached.median)} ({_score(reached.low)} to {_score(reached.high)}) "
+                    f"| {_score(min(scores))} | {_score(max(scores))} |"
                 )
-    return "\n".join(lines)
+    return "Medians over seeds, with 95 % intervals:\n\n" + "\n".join(lines)
 
 
 def _score(value: float) -> str:
@@ -210,7 +213,7 @@ def latency(studies: dict[str, Any]) -> Section:
     if not found:
         return section
     panel = {}
-    lines = ["| algorithm | device | machine | busy cores | trials: seconds |", "|---|---|---|---|---|"]
+    lines = ["| algorithm | device | machine | busy cores | trials | seconds |", "|---|---|---|---|---|---|"]
     for device, study in found.items():
         machine = study["machine"].get("gpu") or study["machine"]["processor"]
         # Of what else ran there, for the most part: one study keeps one or two cores busy.
@@ -221,11 +224,12 @@ def latency(studies: dict[str, Any]) -> Section:
             seconds = np.array([row["seconds"] for row in rows])
             middle = np.median(seconds, axis=1)
             panel[f"{algorithm}, {device}"] = length, Band(middle, seconds.min(axis=1), seconds.max(axis=1))
-            cells = ", ".join(f"{n}: {s:.3f}" for n, s in zip(length, middle, strict=True))
-            lines.append(f"| {algorithm} | {device} | {machine} | {load} | {cells} |")
+            about = f"| {algorithm} | {device} | {machine} | {load}"
+            lines += [f"{about} | {row['num_trials']} | {median_text(row['seconds'])} |" for row in rows]
     section.add_figure(
         "latency",
-        "Seconds per suggestion on 8-D Rastrigin, one study at a time; medians, fastest and slowest.",
+        "Seconds per suggestion on 8-D Rastrigin, one study at a time; medians, fastest and slowest. In the table "
+        "with 95 % intervals of these medians.",
         drawing.curves({"": panel}, "completed trials", "seconds", is_log=True, is_log_x=True),
     )
     section.found = _latency_found(found)

@@ -19,7 +19,7 @@ from photinus_bench.tasks import NAMES
 
 SHARES = {0: "", 25: "categorical25", 50: "categorical50", 75: "categorical75", 100: "categorical100"}
 BATCH_SIZES = (1, 5, 10, 20)
-INTEGERS = ("integer", "discrete")
+INTEGERS = {"integer": "Whole numbers", "discrete": "Lists of numbers"}
 
 
 def combo(results: Results) -> Section:
@@ -84,14 +84,20 @@ def categorical_share(results: Results) -> Section:
 def integers(results: Results) -> Section:
     """Whole numbers and lists of numbers, which the paper left out."""
     section = Section("Integer and discrete parameters", None, "make bench SUITE=integer")
-    for kind in INTEGERS:
+    for kind, title in INTEGERS.items():
+        tasks = bbob(20, kind)
+        if rivals_of(results, tasks):
+            section.text.append(f"{title} of 2 to 16 levels:")
         add_violins(
             section,
             results,
-            bbob(20, kind),
+            tasks,
             f"{kind}-parameters",
-            f"Log-efficiency on BBOB functions at 20-D with {kind} parameters of 2 to 16 levels.",
+            f"Log-efficiency on BBOB functions at 20-D with {title.lower()} of 2 to 16 levels.",
         )
+    ran = rivals_of(results, [task for kind in INTEGERS for task in bbob(20, kind)])
+    if ran and not set(ran) & set(WITH_MODELS):
+        section.text.append("No rival with a model ran here.")
     return section
 
 

@@ -8,17 +8,29 @@ from photinus_bench import latency
 from photinus_bench.analysis.bootstrap import Interval
 from photinus_bench.analysis.convergence import band
 from photinus_bench.analysis.speed import MOST_DECADES, SMALLEST_GAP, against_seconds, course
+from photinus_bench.record import Record
 from photinus_bench.report import drawing
 from photinus_bench.report.asking import BASELINE, DEFAULT, RIVALS_ON, SINGLE_FUNCTIONS, bbob
 from photinus_bench.report.results import Cell, Results
-from photinus_bench.report.section import Section, range_text
+from photinus_bench.report.section import Section, median_text, range_text
+from photinus_bench.running import LIMIT_S
 
 COMMAND = "make bench SUITE=bbob-20d`, and likewise every other suite, as `make bench SUITE=combo"
 SHOWN = ("f01", "f08", "f15", "f21")
+SHARED = (
+    "Runs shared the machine with others, some with more than it has cores, and then seconds are too many: the table "
+    "of [seconds per suggestion](#seconds-per-suggestion) says how many cores were busy. What was measured "
+    "[alone](#seconds-per-suggestion-alone-on-the-machine) compares better."
+)
 FIRST_SHOWN = 1e-3  # seconds; who is asked for the centre is there long before
 MOMENTS = (1, 10, 60, 600)  # seconds
 # Of the command behind what was measured alone, and how its record calls them.
-OPTIONS = {"contestants": "contestants", "trials": "num_trials", "parameters": "num_parameters"}
+OPTIONS = {
+    "contestants": "contestants",
+    "trials": "num_trials",
+    "parameters": "num_parameters",
+    "repeats": "repeats",
+}
 
 
 def seconds(results: Results) -> Section:
@@ -31,12 +43,11 @@ def seconds(results: Results) -> Section:
         section.add_figure(
             "seconds",
             f"Median seconds per suggestion over runs of 100 trials on BBOB functions at 20-D ({RIVALS_ON}), each with "
-            "the threads its record names; bars are 95 % intervals. Runs shared the machine with others: `make "
-            "bench-latency` measures alone.",
+            "the threads its record names; bars are 95 % intervals.",
             drawing.bars(known, "seconds per suggestion"),
         )
         lines = [
-            "| algorithm | seconds | 95 % interval | runs | threads | busy cores when they ended | on |",
+            "| algorithm | seconds | 95 % interval | runs | threads | busy cores when they began | on |",
             "|---|---|---|---|---|---|---|",
         ]
         for name in sorted(known, key=lambda each: known[each].median):
@@ -49,7 +60,7 @@ def seconds(results: Results) -> Section:
                 f"| {name} | {interval.median:.3g} | {interval.low:.3g} to {interval.high:.3g} "
                 f"| {len(machines)} | {threads} | {loads} | {processors} |"
             )
-        section.text.append("\n".join(lines))
+        section.text += [SHARED, "\n".join(lines)]
     section.text += _side_by_side(results)
     return section
 
@@ -62,7 +73,10 @@ def _side_by_side(results: Results) -> list[str]:
         return []
     return [
         f"In lock-step on one {together.machine.get('gpu') or together.machine['processor']}, {together.side_by_side} "
-        f"studies of `{BASELINE}` with 100 trials each took {together.wall_s * together.side_by_side:.0f} s in all."
+        f"studies of `{BASELINE}` with 100 trials each took {together.wall_s * together.side_by_side:.0f} s in all, "
+        f"compiling included, on {together.started[:10]}; 180 s were the limit that was set. With a GPU, and an empty "
+        "folder for `--records` so that all of them run: `PYTHONPATH=src:bench/src python -m "
+        f"photinus_bench.lockstep_suite bbob-20d --algorithms {BASELINE} --records EMPTY --out runs.jsonl`."
     ]
 
 
@@ -70,7 +84,7 @@ def alone(studies: dict[str, Any]) -> Section:
     """What `make bench-latency` measured on a machine with nothing else to do."""
     study = studies.get("latency")
     options = {} if study is None else {name: study["settings"][field] for name, field in OPTIONS.items()}
-    words = [f"--{name} {' '.join(map(str, values))}" for name, values in options.items()]
+    words = [f"--{name} {' '.join(map(str, np.atleast_1d(values)))}" for name, values in options.items()]
     section = Section(
         "Seconds per suggestion, alone on the machine",
         None,
@@ -90,7 +104,7 @@ def alone(studies: dict[str, Any]) -> Section:
     section.add_figure(
         "latency-alone",
         f"Seconds per point against completed trials, medians of warm suggestions; {machine['cores']} cores of "
-        f"{machine['processor']}, load {machine['load']:g} before.",
+        f"{machine['processor']}, load {machine['load']:g} before. In the table with 95 % intervals of these medians.",
         latency.draw(cells, names),
     )
     lines = [
@@ -98,8 +112,7 @@ def alone(studies: dict[str, Any]) -> Section:
         "|---|---|" + "---|" * (len(names) + 1),
     ]
     for cell in cells:
-        shown = [cell.shown(name) for name in names]
-        texts = ["" if s is None else s if isinstance(s, str) else f"{s:.3f}" for s in shown]
+        texts = [_cell_text(cell, name) for name in names]
         share = latency.ratio(cell.seconds(latency.OURS), cell.seconds("optuna+greenlet"))
         ratio = "" if share is None else f"{share:.2f}"
         lines.append(f"| {cell.setting} | {cell.num_trials} | {' | '.join(texts)} | {ratio} |")
@@ -112,6 +125,13 @@ def alone(studies: dict[str, Any]) -> Section:
     if firsts:
         section.text.append("\n".join(firsts))
     return section
+
+
+def _cell_text(cell: latency.Cell, name: str) -> str:
+    """Seconds of one contestant with their interval, or why there are none."""
+    answer = cell.answers.get(name, {})
+    values = answer.get("seconds")
+    return median_text(values) if values else answer.get("outcome", "")
 
 
 def quality_per_minute(results: Results) -> Section:
@@ -173,8 +193,9 @@ def _behind(results: Results) -> list[str]:
         f"at which `{DEFAULT}` ends on the same function and repeat. Medians with 95 % intervals over up to "
         f"{len(tasks)} functions at 20-D, of runs by themselves; above 1 is farther.",
         "\n".join(lines),
-        "Once an algorithm has used its 100 trials its value stays. A cell is empty where the median run has no value "
-        f"yet; ∞ means that the interval reaches runs without one. Gaps below {SMALLEST_GAP:g} count as that.",
+        f"{SHARED} Once an algorithm has used its 100 trials its value stays. A cell is empty where the median run "
+        "has no value yet; ∞ means that the interval reaches runs without one. Gaps below "
+        f"{SMALLEST_GAP:g} count as that.",
     ]
 
 
@@ -193,23 +214,37 @@ def _factor(decades: float) -> str:
     return f"{factor:.1f}" if 1 <= factor < 10 else f"{factor:g}"
 
 
+def _by_reason(stops: dict[str, list[Record]]) -> dict[tuple[str, str], list[Record]]:
+    """Stops by algorithm and kind of reason; errors of one class are of one kind."""
+    found: dict[tuple[str, str], list[Record]] = {}
+    for name, records in stops.items():
+        for record in records:
+            found.setdefault((name, (record.stopped or "").partition(":")[0]), []).append(record)
+    return found
+
+
 def early_ends(results: Results) -> Section:
     """Who stopped before the end, and who could not begin."""
     section = Section("Who stopped early, and who could not begin", None, COMMAND)
     stops = results.stops()
     if stops:
         lines = [
-            "| algorithm | runs that stopped | of | after trials | on | the reason of the first |",
+            "| algorithm | runs that stopped | of | after trials | on | in the words of the first |",
             "|---|---|---|---|---|---|",
         ]
-        for name, records in sorted(stops.items()):
+        for (name, _), records in sorted(_by_reason(stops).items()):
             total = sum(record.key.algorithm == name for record in results.records)
             tasks = sorted({record.key.task for record in records})
             shown = ", ".join(tasks[:4]) + (f" and {len(tasks) - 4} more" if len(tasks) > 4 else "")
-            reason = (records[0].stopped or "").splitlines()[0][:120].replace("|", "/")
+            words = (records[0].stopped or "").splitlines()[0][:120].replace("|", "/")
             reached = range_text([len(record.truth) for record in records])
-            lines.append(f"| {name} | {len(records)} | {total} | {reached} | {shown} | {reason} |")
-        section.text += ["Their curves go on flat from the trial where they stopped.", "\n".join(lines)]
+            lines.append(f"| {name} | {len(records)} | {total} | {reached} | {shown} | {words} |")
+        section.text += [
+            "Their curves go on flat from the trial where they stopped. No answer in time is no failure of theirs: an "
+            f"answer may take {LIMIT_S:.0f} s, or what `--limit` says, and they might have gone on after that. To have "
+            'such runs made again as they were: `make bench SUITE=combo ARGS="--limit 120"`.',
+            "\n".join(lines),
+        ]
     if results.unsupported:
         by_name: dict[str, list[str]] = {}
         for name, task in results.unsupported:
