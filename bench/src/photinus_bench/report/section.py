@@ -1,12 +1,12 @@
 """One part of the report: a claim, what was found, figures, and how to make the records behind it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from photinus_bench.analysis.bootstrap import SEED, Interval, median_interval
+from photinus_bench.analysis.bootstrap import NUM_DRAWS, SEED, Interval, median_interval
 from photinus_bench.analysis.comparison import Comparison
 
 
@@ -73,13 +73,18 @@ def comparison_text(comparison: Comparison) -> str:
     return f"{interval_text(comparison.interval)}, {comparison.verdict.value}; {count}"
 
 
-def median_text(values: Sequence[float], form: str = ".3f") -> str:
-    """The median of what was measured several times on one problem, with its interval; once, the number alone."""
+def median_text(values: Sequence[float], show: Callable[[float], str] = "{:.3f}".format) -> str:
+    """The median of what was measured several times on one problem, with its interval where that shows a width."""
     if not values:
         return ""
-    interval = median_interval([np.asarray(values, float)], SEED)
-    middle, low, high = (f"{value:{form}}" for value in (interval.median, interval.low, interval.high))
-    return f"{middle} ({low} to {high})" if len(values) > 1 else middle
+    interval = several_times(values)
+    middle, low, high = map(show, (interval.median, interval.low, interval.high))
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def several_times(values: Sequence[float]) -> Interval:
+    """Of a median over repeats of one problem; of a few values it is about their range."""
+    return median_interval([np.asarray(values, float)], SEED, num_resamples=NUM_DRAWS)
 
 
 def range_text(counts: Sequence[int]) -> str:

@@ -95,8 +95,9 @@ def single_functions(results: Results) -> Section:
         pairs = {name: results.pairs(tasks, BASELINE, name) for name in algorithms if name != BASELINE}
         section.found = findings.ahead_at_the_end({name: those for name, those in pairs.items() if those})
         section.text += [
-            "The gap to the optimum after the last trial: medians over repeats, with 95 % intervals where there are "
-            "several.",
+            "The gap to the optimum after the last trial: medians over repeats, whose number is in brackets, with 95 % "
+            "intervals; of three repeats these are their range. Repeats have other shifts, so rows of few are not "
+            "those of many: what was found above is by the repeats that both have.",
             _final_gaps(results, tasks, algorithms),
         ]
     return section
@@ -108,8 +109,8 @@ def _final_gaps(results: Results, tasks: Sequence[str], algorithms: Sequence[str
     lines = [f"| algorithm | {' | '.join(titles)} |", "|---|" + "---|" * len(titles)]
     for name in algorithms:
         curves = [results.curves(Cell(task, name, 1, 100)) for task in tasks]
-        cells = [median_text([curve[-1] for curve in each.values()], ".3g") for each in curves]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+        cells = [median_text([curve[-1] for curve in each.values()], "{:.3g}".format) for each in curves]
+        lines.append(f"| {name} ({range_text([len(each) for each in curves])}) | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ from photinus.engine.cache import engine_context
 from photinus.engine.designers.quasi_random import halton
 from photinus.engine.encoding import Encoder
 from photinus.space import Float, SearchSpace
-from photinus_bench.analysis.bootstrap import SEED, median_interval
+from photinus_bench.analysis.bootstrap import Interval
 from photinus_bench.analysis.comparison import Comparison
 from photinus_bench.analysis.convergence import Band
 from photinus_bench.report import drawing, findings
@@ -27,7 +27,7 @@ from photinus_bench.report.asking import (
     table_of,
 )
 from photinus_bench.report.results import Results
-from photinus_bench.report.section import Section, comparison_table, median_text, range_text
+from photinus_bench.report.section import Section, comparison_table, median_text, range_text, several_times
 
 DIMENSIONS = (5, 10, 20, 40, 80)
 SEARCHES = (
@@ -151,10 +151,9 @@ def _acquisition_table(study: dict[str, Any]) -> str:
                 scores = [row["score"] for row in those if row["budget"] == budget]
                 seconds = [row["counted_s"] for row in those if row["budget"] == budget]
                 unit = "evaluations" if search == "firefly" else "steps"
-                reached = median_interval([np.array(scores)], SEED)
                 lines.append(
-                    f"| {search} | {'yes' if has_region else 'no'} | {budget} {unit} | {median_text(seconds, '.4f')} "
-                    f"| {_score(reached.median)} ({_score(reached.low)} to {_score(reached.high)}) "
+                    f"| {search} | {'yes' if has_region else 'no'} | {budget} {unit} | "
+                    f"{median_text(seconds, '{:.4f}'.format)} | {median_text(scores, _score)} "
                     f"| {_score(min(scores))} | {_score(max(scores))} |"
                 )
     return "Medians over seeds, with 95 % intervals:\n\n" + "\n".join(lines)
@@ -228,8 +227,8 @@ def latency(studies: dict[str, Any]) -> Section:
             lines += [f"{about} | {row['num_trials']} | {median_text(row['seconds'])} |" for row in rows]
     section.add_figure(
         "latency",
-        "Seconds per suggestion on 8-D Rastrigin, one study at a time; medians, fastest and slowest. In the table "
-        "with 95 % intervals of these medians.",
+        "Seconds per suggestion on 8-D Rastrigin, one study at a time; medians, fastest and slowest. The table "
+        "has 95 % intervals of the medians, which of five values are little less than their range.",
         drawing.curves({"": panel}, "completed trials", "seconds", is_log=True, is_log_x=True),
     )
     section.found = _latency_found(found)
@@ -238,23 +237,33 @@ def latency(studies: dict[str, Any]) -> Section:
 
 
 def _latency_found(found: dict[str, Any]) -> str | None:
+    """After how many trials either device is quicker, where intervals are apart."""
     if set(found) != {"cpu", "gpu"}:
         return None
-    middles: dict[str, dict[str, dict[int, float]]] = {}
-    counts = [len(row["seconds"]) for study in found.values() for row in study["rows"]]
+    known: dict[str, dict[str, dict[int, Interval]]] = {}
     for device, study in found.items():
         for row in study["rows"]:
-            by_length = middles.setdefault(row["algorithm"], {}).setdefault(device, {})
-            by_length[row["num_trials"]] = float(np.median(row["seconds"]))
+            by_length = known.setdefault(row["algorithm"], {}).setdefault(device, {})
+            by_length[row["num_trials"]] = several_times(row["seconds"])
     parts = []
-    for algorithm, by_device in middles.items():
+    for algorithm, by_device in known.items():
         if set(by_device) == {"cpu", "gpu"}:
-            shared = sorted(set(by_device["cpu"]) & set(by_device["gpu"]))
-            quicker = [str(n) for n in shared if by_device["gpu"][n] < by_device["cpu"][n]]
-            lengths = f"after {findings.in_words(quicker)} trials" if quicker else "never"
-            parts.append(f"with `{algorithm}` {lengths}")
-    of = f"in the median of {range_text(counts)} suggestions (not tested)"
-    return f"for one study at a time the GPU is quicker, {of}, {', '.join(parts)}." if parts else None
+            cpu, gpu = by_device["cpu"], by_device["gpu"]
+            shared = sorted(set(cpu) & set(gpu))
+            groups = {
+                "quicker": [f"{n}" for n in shared if gpu[n].high < cpu[n].low],
+                "slower": [f"{n}" for n in shared if gpu[n].low > cpu[n].high],
+            }
+            words = [
+                f"{word} after {findings.in_words(those)} trials" for word, those in groups.items() if those
+            ]
+            parts.append(f"with `{algorithm}` {', '.join(words) or 'neither quicker nor slower'}")
+    load = f"{found['gpu']['machine']['load']:g} of the {found['gpu']['machine']['cores']} cores beside it were busy"
+    return (
+        f"for one study at a time the GPU is, by intervals that are apart, {'; '.join(parts)}; {load}."
+        if parts
+        else None
+    )
 
 
 def warping_stages(results: Results) -> Section:

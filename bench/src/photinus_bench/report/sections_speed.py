@@ -18,8 +18,8 @@ from photinus_bench.running import LIMIT_S
 COMMAND = "make bench SUITE=bbob-20d`, and likewise every other suite, as `make bench SUITE=combo"
 SHOWN = ("f01", "f08", "f15", "f21")
 SHARED = (
-    "Runs shared the machine with others, some with more than it has cores, and then seconds are too many: the table "
-    "of [seconds per suggestion](#seconds-per-suggestion) says how many cores were busy. What was measured "
+    "Runs shared the machine with others, at times with more of them than it has cores, and then seconds are too many: "
+    "the table of [seconds per suggestion](#seconds-per-suggestion) says how many cores were busy. What was measured "
     "[alone](#seconds-per-suggestion-alone-on-the-machine) compares better."
 )
 FIRST_SHOWN = 1e-3  # seconds; who is asked for the centre is there long before
@@ -74,7 +74,7 @@ def _side_by_side(results: Results) -> list[str]:
     return [
         f"In lock-step on one {together.machine.get('gpu') or together.machine['processor']}, {together.side_by_side} "
         f"studies of `{BASELINE}` with 100 trials each took {together.wall_s * together.side_by_side:.0f} s in all, "
-        f"compiling included, on {together.started[:10]}; 180 s were the limit that was set. With a GPU, and an empty "
+        f"compiling included, on {together.started[:10]}. With a GPU, and an empty "
         "folder for `--records` so that all of them run: `PYTHONPATH=src:bench/src python -m "
         f"photinus_bench.lockstep_suite bbob-20d --algorithms {BASELINE} --records EMPTY --out runs.jsonl`."
     ]
@@ -104,7 +104,8 @@ def alone(studies: dict[str, Any]) -> Section:
     section.add_figure(
         "latency-alone",
         f"Seconds per point against completed trials, medians of warm suggestions; {machine['cores']} cores of "
-        f"{machine['processor']}, load {machine['load']:g} before. In the table with 95 % intervals of these medians.",
+        f"{machine['processor']}, load {machine['load']:g} before. The table has 95 % intervals of the medians, which "
+        "of three values are their range.",
         latency.draw(cells, names),
     )
     lines = [
@@ -240,9 +241,9 @@ def early_ends(results: Results) -> Section:
             reached = range_text([len(record.truth) for record in records])
             lines.append(f"| {name} | {len(records)} | {total} | {reached} | {shown} | {words} |")
         section.text += [
-            "Their curves go on flat from the trial where they stopped. No answer in time is no failure of theirs: an "
-            f"answer may take {LIMIT_S:.0f} s, or what `--limit` says, and they might have gone on after that. To have "
-            'such runs made again as they were: `make bench SUITE=combo ARGS="--limit 120"`.',
+            "Their curves go on flat from the trial where they stopped, and verdicts are by these curves. *No answer "
+            f"within* so many seconds is the runner's limit (`--limit`, {LIMIT_S:.0f} s unless told otherwise) and no "
+            "failure of theirs: with more time they might have gone on.",
             "\n".join(lines),
         ]
     if results.unsupported:
