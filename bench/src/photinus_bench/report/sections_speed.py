@@ -243,7 +243,7 @@ def early_ends(results: Results) -> Section:
         section.text += [
             "Their curves go on flat from the trial where they stopped, and verdicts are by these curves. *No answer "
             f"within* so many seconds is the runner's limit (`--limit`, {LIMIT_S:.0f} s unless told otherwise) and no "
-            "failure of theirs: with more time they might have gone on.",
+            "failure of theirs: with more time, or without the other runs on the machine, they might have gone on.",
             "\n".join(lines),
         ]
     if results.unsupported:
