@@ -166,6 +166,7 @@ def test_the_default_has_its_halves_apart_and_is_compared_with_everyone(found):
     assert row[1].startswith("+0.00 (+0.00 to +0.6") and row[2] == "not losing"
     assert row[3].startswith("+0.6") and row[4] == "+0.00 (+0.00 to +0.00)" and row[6:] == ["4", "2"]
     assert "5 continuous parameters" not in paper[-1] and "COMBO" not in paper[-1]
+    assert rivals[1].endswith("Stopped early: hebo (1 run).")
     slower, quicker = (table_row(rivals[-1], name) for name in ("optuna-gp", "ax"))
     assert slower[2].startswith("+0.6") and slower[2].endswith("better; 4 x 2")
     assert quicker[2].startswith("-0.6") and quicker[2].endswith("undecided; 4 x 2")
@@ -418,7 +419,7 @@ def test_answers_that_came_too_late_are_apart_from_errors(found):
         ["bayesopt", "2", "4", "21 to 22", "combo/ising", "RuntimeError: no"],
         ["bayesopt", "2", "4", "20 to 23", "combo/ising", "no answer within 120 s"],
     ]
-    assert "the runner's limit (`--limit`, 1800 s unless told otherwise)" in text[0]
+    assert "the runner's limit (1800 s unless a run is made with another" in text[0]
 
 
 def test_final_gaps_have_intervals_where_there_are_several_repeats(found):

@@ -79,9 +79,10 @@ def against_rivals(results: Results) -> Section:
         section.text += [
             "Log-efficiency of `photinus-default` against each rival, on the problems and repeats that both have: "
             "above 0 the default needs fewer trials. Behind the verdict are the numbers of problems and of repeats.",
-            "Not everyone is at their best. Some [stopped early](#who-stopped-early-and-who-could-not-begin), some at "
-            "the runner's limit on an answer, and count with what they had by then. HEBO's fits can fail where "
-            f"there are [categories](#share-of-categorical-parameters). {findings.early_ends(results.stops(), tasks)}",
+            "Not everyone is at their best: HEBO's fits can fail where there are "
+            "[categories](#share-of-categorical-parameters), and who "
+            "[stopped early](#who-stopped-early-and-who-could-not-begin) counts with what was there by then, also at "
+            f"the runner's limit on an answer. {findings.early_ends(results.stops(), tasks)}",
             grid_table(rows, [TITLES[name] for name in AGAINST_ALL], "rival"),
         ]
     return section

@@ -258,12 +258,10 @@ def _latency_found(found: dict[str, Any]) -> str | None:
                 f"{word} after {findings.in_words(those)} trials" for word, those in groups.items() if those
             ]
             parts.append(f"with `{algorithm}` {', '.join(words) or 'neither quicker nor slower'}")
+    if not parts:
+        return None
     load = f"{found['gpu']['machine']['load']:g} of the {found['gpu']['machine']['cores']} cores beside it were busy"
-    return (
-        f"for one study at a time the GPU is, by intervals that are apart, {'; '.join(parts)}; {load}."
-        if parts
-        else None
-    )
+    return f"for one study at a time the GPU is, by intervals that are apart, {'; '.join(parts)}; {load}."
 
 
 def warping_stages(results: Results) -> Section:

@@ -113,7 +113,8 @@ def alone(studies: dict[str, Any]) -> Section:
         "|---|---|" + "---|" * (len(names) + 1),
     ]
     for cell in cells:
-        texts = [_cell_text(cell, name) for name in names]
+        answers = [cell.answers.get(name, {}) for name in names]
+        texts = [answer.get("outcome") or median_text(answer.get("seconds", [])) for answer in answers]
         share = latency.ratio(cell.seconds(latency.OURS), cell.seconds("optuna+greenlet"))
         ratio = "" if share is None else f"{share:.2f}"
         lines.append(f"| {cell.setting} | {cell.num_trials} | {' | '.join(texts)} | {ratio} |")
@@ -126,13 +127,6 @@ def alone(studies: dict[str, Any]) -> Section:
     if firsts:
         section.text.append("\n".join(firsts))
     return section
-
-
-def _cell_text(cell: latency.Cell, name: str) -> str:
-    """Seconds of one contestant with their interval, or why there are none."""
-    answer = cell.answers.get(name, {})
-    values = answer.get("seconds")
-    return median_text(values) if values else answer.get("outcome", "")
 
 
 def quality_per_minute(results: Results) -> Section:
@@ -242,8 +236,9 @@ def early_ends(results: Results) -> Section:
             lines.append(f"| {name} | {len(records)} | {total} | {reached} | {shown} | {words} |")
         section.text += [
             "Their curves go on flat from the trial where they stopped, and verdicts are by these curves. *No answer "
-            f"within* so many seconds is the runner's limit (`--limit`, {LIMIT_S:.0f} s unless told otherwise) and no "
-            "failure of theirs: with more time, or without the other runs on the machine, they might have gone on.",
+            f"within* so many seconds is the runner's limit ({LIMIT_S:.0f} s unless a run is made with another, as by "
+            '`ARGS="--limit 120"`) and no failure of theirs: with more time, or without the other runs on the machine, '
+            "they might have gone on.",
             "\n".join(lines),
         ]
     if results.unsupported:
