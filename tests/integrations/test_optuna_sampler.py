@@ -334,10 +334,12 @@ def test_pruners_work_with_it():
         return value
 
     for pruner in (
-        optuna.pruners.MedianPruner(n_startup_trials=2),
+        optuna.pruners.MedianPruner(n_startup_trials=1),
         optuna.pruners.HyperbandPruner(max_resource=4),
     ):
-        study = optuna.create_study(sampler=PhotinusSampler(seed=0), pruner=pruner)
+        # Hyperband deals trials to its brackets by the name of the study.
+        study = optuna.create_study(study_name="bowl", sampler=PhotinusSampler(seed=0), pruner=pruner)
+        study.enqueue_trial({"x": 0.3, "y": 0.8})  # whom nobody can beat, so that there is somebody to prune
         study.optimize(objective, n_trials=8)
         states = {trial.state for trial in study.trials}
         assert states == {TrialState.COMPLETE, TrialState.PRUNED}
