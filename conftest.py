@@ -9,6 +9,7 @@ import tempfile
 import hypothesis
 import jaxtyping
 import pytest
+from hypothesis.internal.conjecture import providers
 
 MAX_MAPPINGS = 35_000  # of the 65,530 memory mappings that Linux gives a process
 
@@ -22,6 +23,9 @@ jaxtyping.install_import_hook(
 # Seeds are literals: the same examples on every machine, and a failure comes again when the test runs again.
 hypothesis.settings.register_profile("photinus", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("photinus")
+# Hypothesis also draws constants that it reads in our modules, in those imported so far: which ones these are
+# depends on the tests that this process happened to run before.
+providers.is_local_module_file = lambda path: False
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -17,6 +17,7 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
+LAUNCH_MS = 120_000  # of a busy machine with a cold disk
 REQUIRED = "PHOTINUS_TEST_BROWSER"  # "required": a test that needs a browser fails where there is none
 
 
@@ -31,6 +32,6 @@ def open_browser() -> Iterator[Any]:
         pytest.skip(missing)
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as session:
-        running = session.chromium.launch(executable_path=found, args=ARGUMENTS)
+        running = session.chromium.launch(executable_path=found, args=ARGUMENTS, timeout=LAUNCH_MS)
         yield running
         running.close()

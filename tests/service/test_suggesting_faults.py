@@ -87,6 +87,29 @@ def test_an_engine_that_hangs_is_ended(world):
     run(search())
 
 
+def test_an_engine_that_is_being_started_when_the_server_ends_ends_by_itself(world, monkeypatch):
+    start = asyncio.create_subprocess_exec
+
+    async def search() -> int | None:
+        async with world.serving() as service:
+
+            async def start_while_closing(*command: str, **pipes: int) -> asyncio.subprocess.Process:
+                closing = asyncio.create_task(service.close(grace_s=0.0))
+                process = await start(*command, **pipes)
+                await until(service._link._closing.is_set, "the server ends")
+                begun.set_result((process, closing))
+                return process
+
+            begun = asyncio.get_running_loop().create_future()
+            monkeypatch.setattr(asyncio, "create_subprocess_exec", start_while_closing)
+            kill(service)
+            process, closing = await begun
+            await closing
+        return process.returncode
+
+    assert run(search()) == 0  # not killed after a while
+
+
 def test_what_comes_too_late_is_found_by_its_key(world):
     study = world.study()
 

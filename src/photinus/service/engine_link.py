@@ -189,10 +189,11 @@ class EngineProcess:
             return f"it cannot be started: {error}"
         assert process.stdin is not None and process.stdout is not None
         try:
-            process.stdin.write(pack(asdict(self._settings)))  # not an argument: it may hold a password
-            self._is_up.set()
-            while (message := await receive_message(process.stdout)) is not None:
-                self._take(message)
+            if not self._closing.is_set():  # `close` came too early to know this process
+                process.stdin.write(pack(asdict(self._settings)))  # not an argument: it may hold a password
+                self._is_up.set()
+                while (message := await receive_message(process.stdout)) is not None:
+                    self._take(message)
         finally:
             self._is_up.clear()
             self._is_ready = False
