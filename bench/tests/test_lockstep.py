@@ -122,9 +122,10 @@ def test_infeasible_trials_are_judged_apart_side_by_side_as_well(side_by_side):
 def test_whole_runs_side_by_side_are_as_good_as_single_studies(side_by_side, algorithm):
     """By a paired interval: rounding makes other runs of them, but neither better nor worse ones.
 
-    Paired are runs of one function and seed; compared are the logarithms of the best values.
+    Paired are runs of one function and seed; compared are the logarithms of the best values. Another kind of processor
+    rounds differently, so that this is another draw there: there are so many runs that none is likely to fail.
     """
-    runs = [(text, repeat) for text in ("bbob/f08/4d", "bbob/f15/4d") for repeat in range(4)]
+    runs = [(text, repeat) for text in ("bbob/f08/4d", "bbob/f15/4d") for repeat in range(12)]
     together = [Lane(build(Task.parse(text), repeat), seed=repeat) for text, repeat in runs]
     advance(together, 24, device=side_by_side, preset=preset(algorithm))
     differences = []
@@ -136,8 +137,8 @@ def test_whole_runs_side_by_side_are_as_good_as_single_studies(side_by_side, alg
         best = min(evaluation.truth["value"] for evaluation in lane.done)
         differences.append(np.log(best) - np.log(study.best_trial.values["value"]))
     mean, error = np.mean(differences), stats.sem(differences)
-    width = stats.t.ppf(0.995, len(differences) - 1) * error
-    assert abs(mean) <= width + 1e-6, f"{differences}: mean {mean:.2f}, half of the 99 % interval {width:.2f}"
+    width = stats.t.ppf(0.9995, len(differences) - 1) * error
+    assert abs(mean) <= width + 1e-6, f"{differences}: mean {mean:.2f}, half of the 99.9 % interval {width:.2f}"
     assert width < 1.0  # wide enough for anything would prove nothing
 
 
