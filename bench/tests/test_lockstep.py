@@ -138,7 +138,9 @@ def test_whole_runs_side_by_side_are_as_good_as_single_studies(side_by_side, alg
         differences.append(np.log(best) - np.log(study.best_trial.values["value"]))
     mean, error = np.mean(differences), stats.sem(differences)
     width = stats.t.ppf(0.9995, len(differences) - 1) * error
-    assert abs(mean) <= width + 1e-6, f"{differences}: mean {mean:.2f}, half of the 99.9 % interval {width:.2f}"
+    assert abs(mean) <= width + 1e-6, (
+        f"{differences}: mean {mean:.2f}, half of the 99.9 % interval {width:.2f}"
+    )
     assert width < 1.0  # wide enough for anything would prove nothing
 
 
