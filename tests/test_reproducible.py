@@ -1,4 +1,4 @@
-"""A test that fails on one machine fails on all: examples do not depend on what else a process has done."""
+"""Hypothesis tries the same examples in every process, whatever else it has imported."""
 
 import subprocess
 import sys

@@ -123,7 +123,7 @@ def test_whole_runs_side_by_side_are_as_good_as_single_studies(side_by_side, alg
     """By a paired interval: rounding makes other runs of them, but neither better nor worse ones.
 
     Paired are runs of one function and seed; compared are the logarithms of the best values. Another kind of processor
-    rounds differently, so that this is another draw there: there are so many runs that none is likely to fail.
+    rounds differently, so that this is another draw there; with so many runs hardly any draw fails.
     """
     runs = [(text, repeat) for text in ("bbob/f08/4d", "bbob/f15/4d") for repeat in range(12)]
     together = [Lane(build(Task.parse(text), repeat), seed=repeat) for text, repeat in runs]
